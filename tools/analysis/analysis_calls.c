@@ -392,9 +392,11 @@ static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane
 
 enum { LONG_COMPUTATION_NS = 1000 }; /* one that others may have to wait for */
 
+/* Not after a probe: its path would be held (probe_settle). */
 static void resumed_keep(struct analysis *analysis, struct analysis_lane *lane)
 {
-    if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns + LONG_COMPUTATION_NS)
+    if (call_is_mark(&lane->call) || lane->probe.waits || !lane->last_ns ||
+        lane->begin_ns < lane->last_ns + LONG_COMPUTATION_NS)
         return;
     path_drop(&analysis->paths, lane->resumed.path);
     lane->resumed = lane_moment(analysis, lane);
@@ -460,7 +462,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         break;
     }
     parts_begin(lanes, lane);
-    resumed_keep(lanes->analysis, lane); /* after the path of a probe is settled */
+    resumed_keep(lanes->analysis, lane);
     if (lanes->analysis->watch && lane->number)
         lanes->analysis->watch->call(lanes->analysis->watch->data, lane);
 }

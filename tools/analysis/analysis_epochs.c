@@ -11,7 +11,11 @@
 
 #include <stdlib.h>
 
-enum { PAIRS_MOST = 1 << 20, KEPT = 2 }; /* pairs in all windows, and epochs of a pair */
+enum {
+    PAIRS_MOST = 1 << 18,
+    PEERS_MOST = 1024,
+    KEPT = 2
+}; /* pairs in all windows, ranks of an epoch, epochs of a pair */
 
 /* An origin and a target of a window. */
 struct epoch_pair {
@@ -59,7 +63,7 @@ static void epoch_peers_take(struct analysis_lanes *lanes, const struct analysis
     struct epoch *epoch = call->epoch;
     epoch->count = 0;
     epoch->known = false;
-    for (size_t i = 0; i < lane->call.part_count; i++) {
+    for (size_t i = 0; i < lane->call.part_count && epoch->count <= PEERS_MOST; i++) {
         const struct event *part = &lane->call.parts[i].event;
         if (event_kind(part) != RECORD_ARGUMENT)
             continue;
@@ -72,6 +76,8 @@ static void epoch_peers_take(struct analysis_lanes *lanes, const struct analysis
         if (all)
             break;
     }
+    epoch->known &= epoch->count <= PEERS_MOST;
+    epoch->count = epoch->known ? epoch->count : 0;
 }
 
 /* Returns false if the window, or the ranks of its epoch, are not known. */

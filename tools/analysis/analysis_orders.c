@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIED_MOST = 64 }; /* messages of a pool that a receive looks at */
+enum { TRIED_MOST = 64, POOLED_MOST = 1 << 16 }; /* messages that a receive chooses among, and of a pool */
 
 struct pooled {
     struct path *begun; /* held, with its times */
@@ -38,6 +38,15 @@ static uint64_t pool_key(const struct envelope *envelope)
     return (uint64_t)envelope->comm << 32 | (uint32_t)envelope->dest;
 }
 
+/* From here on it is not known which messages are there. */
+static void pool_lose(struct analysis_lanes *lanes, struct pool *pool)
+{
+    for (size_t i = pool->first; i < pool->count; i++)
+        path_drop(&lanes->analysis->paths, pool->list[i].begun);
+    pool->first = pool->count = 0;
+    pool->lost = true;
+}
+
 void order_sent(struct analysis_lanes *lanes, const struct message *message)
 {
     const struct envelope *envelope = &message->envelope;
@@ -45,6 +54,8 @@ void order_sent(struct analysis_lanes *lanes, const struct message *message)
         return;
     struct pool *pool =
         keytable_make(&lanes->pools, pool_key(envelope), (uint64_t)(uint32_t)envelope->tag, sizeof *pool);
+    if (pool && pool->count - pool->first >= POOLED_MOST)
+        pool_lose(lanes, pool);
     if (pool && pool->count == pool->capacity) {
         size_t capacity = pool->capacity ? 2 * pool->capacity : 8;
         struct pooled *list = realloc(pool->list, capacity * sizeof *list);
@@ -52,7 +63,7 @@ void order_sent(struct analysis_lanes *lanes, const struct message *message)
         pool->capacity = list ? capacity : pool->capacity;
     }
     lanes->analysis->no_memory |= !pool || pool->count == pool->capacity;
-    if (!lanes->analysis->no_memory)
+    if (!lanes->analysis->no_memory && !pool->lost)
         pool->list[pool->count++] = (struct pooled){path_hold(message->begun.path), 0, false};
 }
 
@@ -74,10 +85,11 @@ static struct pooled *earliest_find(struct pool *pool, size_t world)
     return earliest;
 }
 
+/* The message that the receive got. NULL: it is not there. */
 static struct pooled *own_message_find(struct pool *pool, const struct path *begun)
 {
-    for (size_t i = pool->first; i < tried_end(pool); i++)
-        if (pool->list[i].begun == begun)
+    for (size_t i = pool->first; i < pool->count; i++)
+        if (pool->list[i].begun == begun && !pool->list[i].received)
             return &pool->list[i];
     return NULL;
 }
@@ -127,7 +139,7 @@ void order_received(struct analysis_lanes *lanes, const struct analysis_lane *la
     struct pooled *own = pool && times ? own_message_find(pool, receive->begun.path) : NULL;
     bool chooses = own && !pool->lost && call_chooses(lane);
     if (pool && !own)
-        pool->lost = true;
+        pool_lose(lanes, pool);
     for (world_set rest = worlds; rest && times; rest &= rest - 1) {
         size_t k = (size_t)__builtin_ctzll(rest);
         struct pooled *taken = chooses ? earliest_find(pool, k) : NULL;
@@ -149,10 +161,8 @@ void orders_release(struct analysis_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->pools.capacity; i++)
         for (struct keyed *keyed = lanes->pools.buckets[i]; keyed; keyed = keyed->next) {
-            struct pool *pool = (struct pool *)keyed;
-            for (size_t m = pool->first; m < pool->count; m++)
-                path_drop(&lanes->analysis->paths, pool->list[m].begun);
-            free(pool->list);
+            pool_lose(lanes, (struct pool *)keyed);
+            free(((struct pool *)keyed)->list);
         }
     keytable_release(&lanes->pools, NULL);
 }

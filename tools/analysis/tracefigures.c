@@ -65,7 +65,7 @@ static void job_fill(const struct run_job *job)
         trace_figures_take(job->summary, analysis);
     packed_trouble_forget(before); /* the summary is whole without its trace */
     uint64_t part_ns = job->summary->traced.part_ns;
-    if (part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
+    if (good && part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
         !part_is_like_run(analysis, job->summary))
         job->summary->traced = (struct summary_traced){.there = true};
     analysis_release(analysis);

@@ -16,8 +16,8 @@ struct host_load {
     double had, wanted;
 };
 
-/* Returns for each rank below `size` the share of its time with a processor, of the time for which it wanted one, if it lacked
- * one and other ranks did not. Else 1: what all lack, a busy machine takes. The caller frees it. NULL without memory. */
+/* Returns for each rank below `size` how much of the wanted processor time it had: a share. It is 1 if the rank lacked
+ * nearly nothing, or if most ranks lacked some: then the machine is busy. The caller frees it. NULL without memory. */
 double *row_processor_shares(const struct summary *summary, int32_t size);
 /* Returns an entry for each of summary.hosts, which the caller frees. NULL without memory. */
 struct host_load *host_loads_of(const struct summary *summary);

@@ -31,9 +31,9 @@ bool processor_entered(struct processor *processor, uint64_t end, uint64_t now)
 {
     const struct processor before = *processor;
     processor_read(processor, now);
-    uint64_t took = now - end, had = processor->had - before.had;
-    uint64_t between = end > before.looked ? end - before.looked : 0;
-    if (between < took / 2) /* else it is not known what it had in this computation. It had no more than this: */
+    uint64_t from = before.looked > end ? before.looked : end, between = from - before.looked;
+    uint64_t took = now - from, had = processor->had - before.had;
+    if (between < took / WORTH_TELLING) /* it hardly matters whether it had one there */
         had = had > between ? had - between : 0;
     processor->off = before.looked && took > had ? took - had : 0;
     return processor->off > took / WORTH_TELLING;

@@ -5,7 +5,8 @@
  *   a call begins, 1 ms after that   ── processor_entered ──> it is read again. What is missing was spent without one
  *   this call returns                ── RECORD_OFF_PROCESSOR (probe_leave_rare)
  *
- * Short calls and computations between two readings count as time with a processor.
+ * What the thread did between the first reading and the begin of the computation may have had a processor, or not. If that
+ * took long, the time without one is the least that it can be.
  *
  * Who may run with whom: all of it belongs to the thread of the log.
  */

@@ -41,6 +41,7 @@ static void call_forget(struct log *log)
     RELAXED_STORE(&log->innermost, 0);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     stall_forget(log);
+    log->stall.off = false;
     fabric_forget(log);
     log->freeing_comm = NULL;
     log->objects.freeing = (struct freed_object){0};
@@ -110,6 +111,7 @@ static struct log *log_take_idle(void)
     if (log) {
         moment_thread_return(&log->own);
         callpaths_continue(log);
+        log->processor = (struct processor){0}; /* it was another thread's */
         log->own.record->tid = (int32_t)syscall(SYS_gettid);
         __atomic_store_n(&log->own.record->end_ticks, 0, __ATOMIC_RELAXED);
     }
@@ -390,6 +392,7 @@ static void off_commit(struct log *log, const struct event *call)
     struct event event = {.begin = call->begin,
                           .duration = event_kind(call),
                           .kind = RECORD_OFF_PROCESSOR,
+                          .peer = PEER_NONE,
                           .comm = call->comm,
                           .bytes = log->processor.off};
     log->stall.off = false;
@@ -451,7 +454,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         log_commit(log, &stalled);
     }
     if (stall && duration > processor_long_ticks / SHORT_CALLS)
-        processor_left(&log->processor, event.begin + duration);
+        processor_left(&log->processor, clock_now());
     if (log->stall.off && !probe->nested)
         off_commit(log, &event);
     if (below.fabric.kind)

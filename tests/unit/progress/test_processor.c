@@ -51,12 +51,12 @@ TEST(computing_has_one)
     assert_false(processor_entered(&processor, MS, 11 * MS));
 }
 
-/* Short calls have used 2 ms since the last reading: they are not of this computation. */
-TEST(short_calls_before_it_had_one)
+/* A short call since the last reading had it: that is not of this computation. */
+TEST(a_short_call_before_it_had_one)
 {
     processor_left(&processor, MS);
-    used = 2 * MS;
-    assert_true(processor_entered(&processor, 3 * MS, 13 * MS));
+    used = MS / 10;
+    assert_true(processor_entered(&processor, MS + MS / 10, 11 * MS + MS / 10));
     assert_int_equal(processor.off, 10 * MS);
 }
 
@@ -65,8 +65,16 @@ TEST(many_short_calls_leave_the_least)
 {
     processor_left(&processor, MS);
     used = 4 * MS;
-    assert_true(processor_entered(&processor, 21 * MS, 31 * MS));
+    assert_true(processor_entered(&processor, 3 * MS, 13 * MS));
     assert_int_equal(processor.off, 6 * MS);
+}
+
+/* What the recorder does after the call is not of the program. */
+TEST(a_reading_after_the_call_begins_the_computation)
+{
+    processor_left(&processor, 2 * MS);
+    used = 9 * MS;
+    assert_false(processor_entered(&processor, MS, 11 * MS));
 }
 
 TESTS_EACH(begin, NULL)

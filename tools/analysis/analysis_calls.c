@@ -390,7 +390,7 @@ static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane
     }
 }
 
-enum { LONG_COMPUTATION_NS = 1000 }; /* one that others may have to wait for */
+enum { LONG_COMPUTATION_NS = 4000 }; /* one that others may have to wait for */
 
 /* Not after a probe: its path would be held (probe_settle). */
 static void resumed_keep(struct analysis *analysis, struct analysis_lane *lane)

@@ -387,6 +387,7 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
 /* A wait that is this part of a long computation may have been one without a processor. */
 enum { SHORT_CALLS = 20 };
 
+/* Only a trace needs it. */
 static void off_commit(struct log *log, const struct event *call)
 {
     struct event event = {.begin = call->begin,
@@ -396,7 +397,8 @@ static void off_commit(struct log *log, const struct event *call)
                           .comm = call->comm,
                           .bytes = log->processor.off};
     log->stall.off = false;
-    log_commit(log, &event);
+    if (knob_load(KNOB_TRACE))
+        log_commit(log, &event);
 }
 
 /* True if records follow the event of the call, or tables change after it. Then the code that does so calls

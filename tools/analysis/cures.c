@@ -551,19 +551,21 @@ static double segments_gain(const struct cure_search *search, const double *gain
 }
 
 /* The cure with the largest gain. Of those with about the same gain the first kind. What is doubtful has to gain twice as
- * much. Returns tried_count if none gains. */
+ * much as the others. Returns tried_count if none gains. */
 static size_t best_find(const struct cure_search *search, const double *gains)
 {
     size_t best = search->tried_count;
-    double most = 0, segments = segments_gain(search, gains), weighed[WORLDS_MOST];
+    double most[2] = {0, 0}, segments = segments_gain(search, gains), told[WORLDS_MOST];
     for (size_t i = 0; i < search->tried_count; i++) {
         const struct cure *cure = &search->tried[i];
-        bool told = can_be_told(search, cure) && (cure->kind != CURE_EVEN || segments < SAME_GAIN * gains[i]);
-        weighed[i] = !told ? 0 : is_doubtful(cure) ? gains[i] / 2 : gains[i];
-        most = weighed[i] > most ? weighed[i] : most;
+        bool covered = cure->kind == CURE_EVEN && segments >= SAME_GAIN * gains[i];
+        double *largest = &most[is_doubtful(cure)];
+        told[i] = can_be_told(search, cure) && !covered ? gains[i] : 0;
+        *largest = told[i] > *largest ? told[i] : *largest;
     }
-    for (size_t i = 0; most > 0 && i < search->tried_count; i++)
-        if (weighed[i] >= SAME_GAIN * most &&
+    bool doubtful = most[true] >= 2 * most[false];
+    for (size_t i = 0; most[doubtful] > 0 && i < search->tried_count; i++)
+        if (is_doubtful(&search->tried[i]) == doubtful && told[i] >= SAME_GAIN * most[doubtful] &&
             (best == search->tried_count || search->tried[i].kind < search->tried[best].kind))
             best = i;
     return best;

@@ -91,13 +91,15 @@ static void end_show(const struct outcome *outcome, const struct run_dir *dir)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", outcome->output->given);
 }
 
-static void summary_show(const struct outcome *outcome, const struct run_dir *dir)
+/* `analyse`: find what the traces tell, too. */
+static void summary_show(const struct outcome *outcome, const struct run_dir *dir, bool analyse)
 {
     const char *path = outcome->summary;
     bool to_stdout = path && strcmp(path, "-") == 0;
     if (!path && outcome->quiet)
         return;
-    trace_figures_fill(dir);
+    if (analyse)
+        trace_figures_fill(dir);
     if (path && !to_stdout) {
         int problem = summary_to_file(dir, path);
         if (!problem)
@@ -184,7 +186,7 @@ static void spool_show(const struct outcome *outcome)
         return;
     bool some = run_dir_count(outcome->output->spool) > 0;
     if (some && run_dir_open(&dir, outcome->output->spool, error) == 0)
-        summary_show(outcome, &dir);
+        summary_show(outcome, &dir, false); /* the user has waited for the directory already */
     if (some)
         run_dir_close(&dir);
 }
@@ -234,7 +236,7 @@ void outcome_show(const struct outcome *outcome)
     }
     if (!outcome->quiet)
         end_show(outcome, &dir);
-    summary_show(outcome, &dir);
+    summary_show(outcome, &dir, true);
     if (outcome->sample_ranks)
         sample_ranks_check(outcome->sample_ranks, &dir);
     snprintf(archive, sizeof archive, "%s/otf2", given);

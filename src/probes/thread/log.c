@@ -387,7 +387,6 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
 /* A wait that is this part of a long computation may have been one without a processor. */
 enum { SHORT_CALLS = 20 };
 
-/* Only a trace needs it. */
 static void off_commit(struct log *log, const struct event *call)
 {
     struct event event = {.begin = call->begin,
@@ -397,8 +396,7 @@ static void off_commit(struct log *log, const struct event *call)
                           .comm = call->comm,
                           .bytes = log->processor.off};
     log->stall.off = false;
-    if (knob_load(KNOB_TRACE))
-        log_commit(log, &event);
+    log_commit(log, &event);
 }
 
 /* True if records follow the event of the call, or tables change after it. Then the code that does so calls
@@ -455,7 +453,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
         log_commit(log, &stalled);
     }
-    if (stall && duration > processor_long_ticks / SHORT_CALLS)
+    if (stall && duration > processor_long_ticks / SHORT_CALLS && knob_load(KNOB_TRACE))
         processor_left(&log->processor, clock_now());
     if (log->stall.off && !probe->nested)
         off_commit(log, &event);

@@ -1,4 +1,5 @@
 #include "analysis/analysis_lanes.h"
+#include "base/array.h"
 #include "trace/jointcalls.h"
 #include "trace/pending.h"
 
@@ -366,7 +367,7 @@ static void neighbor_add(struct analysis_lanes *lanes, const struct analysis_pro
     neighbors->known = neighbors->count < NEIGHBORS_MOST;
     if (event->peer < 0 || !neighbors->known)
         return;
-    int32_t *ranks = realloc(neighbors->ranks, (neighbors->count + 1) * sizeof *ranks);
+    int32_t *ranks = array_grow(neighbors->ranks, neighbors->count, sizeof *ranks);
     if (!ranks) {
         lanes->analysis->no_memory = true;
         return;

@@ -8,6 +8,7 @@
  * The k-th access epoch of an origin that has the target belongs to the target's k-th exposure epoch that has the origin.
  */
 #include "analysis/analysis_lanes.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ struct epoch {
     struct keyed keyed; /* rank << 1 | it is exposed, its number of the window */
     bool known;
     int32_t *peers; /* in the world */
-    size_t count, capacity;
+    size_t count, room;
 };
 
 /* What the call is about. */
@@ -43,15 +44,11 @@ struct epoch_call {
 
 static bool epoch_peer_add(struct epoch *epoch, int32_t peer)
 {
-    if (epoch->count == epoch->capacity) {
-        size_t capacity = epoch->capacity ? 2 * epoch->capacity : 8;
-        int32_t *peers = realloc(epoch->peers, capacity * sizeof *peers);
-        if (!peers)
-            return false;
-        epoch->peers = peers;
-        epoch->capacity = capacity;
-    }
-    epoch->peers[epoch->count++] = peer;
+    int32_t *peers = array_reserve(epoch->peers, &epoch->room, epoch->count, sizeof *peers);
+    if (!peers)
+        return false;
+    epoch->peers = peers;
+    peers[epoch->count++] = peer;
     return true;
 }
 

@@ -8,6 +8,7 @@
  * before it ended. A call that completes several takes each of them.
  */
 #include "analysis/analysis_lanes.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct pooled {
 struct pool {
     struct keyed keyed; /* communicator << 32 | receiver, tag */
     struct pooled *list;
-    size_t first, count, capacity;
+    size_t first, count, room;
     bool lost; /* a receive took a message, and it is not known which */
 };
 
@@ -56,15 +57,14 @@ void order_sent(struct analysis_lanes *lanes, const struct message *message)
         keytable_make(&lanes->pools, pool_key(envelope), (uint64_t)(uint32_t)envelope->tag, sizeof *pool);
     if (pool && pool->count - pool->first >= POOLED_MOST)
         pool_lose(lanes, pool);
-    if (pool && pool->count == pool->capacity) {
-        size_t capacity = pool->capacity ? 2 * pool->capacity : 8;
-        struct pooled *list = realloc(pool->list, capacity * sizeof *list);
-        pool->list = list ? list : pool->list;
-        pool->capacity = list ? capacity : pool->capacity;
+    struct pooled *list = pool ? array_reserve(pool->list, &pool->room, pool->count, sizeof *list) : NULL;
+    if (!list) {
+        lanes->analysis->no_memory = true;
+        return;
     }
-    lanes->analysis->no_memory |= !pool || pool->count == pool->capacity;
-    if (!lanes->analysis->no_memory && !pool->lost)
-        pool->list[pool->count++] = (struct pooled){path_hold(message->begun.path), 0, false};
+    pool->list = list;
+    if (!pool->lost)
+        list[pool->count++] = (struct pooled){path_hold(message->begun.path), 0, false};
 }
 
 static size_t tried_end(const struct pool *pool)

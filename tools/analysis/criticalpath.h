@@ -8,8 +8,9 @@
  *
  * Nodes are shared and never change while they are. A node with a single reference, from another node, is merged into
  * that node. So the number of nodes is at most twice the number of locations, messages and collectives under way, and
- * epochs of windows, that refer to a node (path_sweep). A node has at most one share for each rank and function on its part of the path. Memory
- * therefore does not grow with the length of the trace. The order of the parts is lost, but not the sums.
+ * epochs of windows, that refer to a node (path_sweep). A node has at most one share for each rank and function on its
+ * part of the path. Memory therefore does not grow with the length of the trace. The order of the parts is lost, but
+ * not the sums.
  */
 #ifndef MPIT_TOOLS_CRITICALPATH_H
 #define MPIT_TOOLS_CRITICALPATH_H

@@ -17,7 +17,7 @@ struct finding {
     const char *rule;                /* its name in JSON */
     const char *advice;              /* what people do about it: a sentence */
     char text[FINDING_TEXT_BYTES];   /* a sentence, with numbers, ranks and place */
-    double seconds, share_of_run;    /* what it costs at most */
+    double seconds, share_of_run;    /* what its cure gains. By sums: what it costs at most */
     struct rank_list causes;         /* the ranks that cause it, */
     struct rank_list waiting;        /* and those that wait because of it, if known */
     const struct summary_site *site; /* where it shows: that waits, or costs. NULL: none. It belongs to the summary */

@@ -39,16 +39,15 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     double gain = seconds_of(facts->summary->traced.shared_ns) / facts->analysed * facts->run;
     bool told = gain >= LEAST_SHARE * facts->run && gain < facts->run;
     finding->seconds = told ? gain : lost * facts->run;
-    int used = hosts == 1
-                   ? snprintf(finding->text, sizeof finding->text, "%u ranks share %u processor%s of %s: ", ranks,
-                              processors, processors == 1 ? "" : "s", facts->summary->hosts[last].name)
-                   : snprintf(finding->text, sizeof finding->text, "%u ranks share %u processors of %u hosts: ", ranks,
-                              processors, hosts);
-    if (!told)
-        snprintf(finding->text + used, sizeof finding->text - (size_t)used, "all times are blurred.");
+    finding_append(finding, "%u ranks share %u processor%s of ", ranks, processors, processors == 1 ? "" : "s");
+    if (hosts == 1)
+        finding_append(finding, "%s: ", facts->summary->hosts[last].name);
     else
-        snprintf(finding->text + used, sizeof finding->text - (size_t)used, "with one each it takes %s.",
-                 text_of_seconds(shorter, facts->run - gain));
+        finding_append(finding, "%u hosts: ", hosts);
+    if (told)
+        finding_append(finding, "with one each it takes %s.", text_of_seconds(shorter, facts->run - gain));
+    else
+        finding_append(finding, "all times are blurred.");
     return true;
 }
 
@@ -126,15 +125,11 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
         return false;
     if (finding->causes.count == 1)
         finding->advice = "Give this rank less work.";
-    int used = snprintf(finding->text, sizeof finding->text, "%s compute%s %s outside of MPI, the mean is %s",
-                        finding_ranks_text(finding, ranks), finding->causes.count == 1 ? "s" : "",
-                        text_of_seconds(most, is->max), text_of_seconds(mean, level));
-    char *rest = finding->text + used;
+    finding_append(finding, "%s compute%s %s outside of MPI, the mean is %s", finding_ranks_text(finding, ranks),
+                   finding->causes.count == 1 ? "s" : "", text_of_seconds(most, is->max), text_of_seconds(mean, level));
     if (facts->waiting)
-        snprintf(rest, sizeof finding->text - (size_t)used, "; most waiting is in %s.",
-                 finding_place_text(facts, facts->waiting, place));
-    else
-        snprintf(rest, sizeof finding->text - (size_t)used, ".");
+        finding_append(finding, "; most waiting is in %s", finding_place_text(facts, facts->waiting, place));
+    finding_append(finding, ".");
     return true;
 }
 

@@ -125,11 +125,11 @@ enum record_kind {
     RECORD_HALF_DONE,     /* the sending half of a nonblocking sendrecv completed. The receive's record follows */
     RECORD_COLL_POSTED,   /* a persistent collective was started: peer = root */
     RECORD_ARGUMENT,      /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start:
-                      * peer = a member of the group, one record each, PEER_ANY: all, or PEER_PROC_NULL: none. A call that creates a
-                      * communicator with a topology: comm = that, peer = a source, one record each
-                      * after one with PEER_PROC_NULL. MPI_File_open: tag =
-                      * ACCESS_*. MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked
-                      * for, if fewer were transferred when the call returned */
+                           * peer = a member of the group, one record each; PEER_ANY: all; PEER_PROC_NULL: none. A
+                           * call that makes a communicator with a topology: comm = that, a record with PEER_PROC_NULL,
+                           * then peer = a source, one record each. MPI_File_open: tag = ACCESS_*. MPI_File_seek and
+                           * _seek_shared: two, by enum file_seek. Transfers: bytes = asked for, if fewer were
+                           * transferred when the call returned */
     RECORD_STALL,         /* how long the call waited: bytes = ticks, begin = when its first wait began, duration = the
                    * call's kind, peer = as in a completion call, tag = number of waits */
     RECORD_FABRIC,        /* the call's time in the libraries below: bytes = ticks, begin = the call's, duration = its

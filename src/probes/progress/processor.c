@@ -14,23 +14,23 @@ void processor_open(struct clock_scale known)
     processor_long_ticks = clock_ticks(scale, LONG_NS);
 }
 
-static void processor_read(struct processor *processor, uint64_t now)
+uint64_t processor_time(struct clock_scale known)
 {
     struct timespec used;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    processor->looked = now;
-    processor->had = clock_ticks(scale, (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+    return clock_ticks(known, (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
 }
 
 void processor_left(struct processor *processor, uint64_t now)
 {
-    processor_read(processor, now);
+    processor->looked = now;
+    processor->had = processor_time(scale);
 }
 
 bool processor_entered(struct processor *processor, uint64_t end, uint64_t now)
 {
     const struct processor before = *processor;
-    processor_read(processor, now);
+    processor_left(processor, now);
     uint64_t from = before.looked > end ? before.looked : end, between = from - before.looked;
     uint64_t took = now - from, had = processor->had - before.had;
     if (between < took / WORTH_TELLING) /* it hardly matters whether it had one there */

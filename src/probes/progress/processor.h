@@ -30,6 +30,8 @@ struct processor {
 extern LIBRARY_LOCAL uint64_t processor_long_ticks;
 
 void processor_open(struct clock_scale scale);
+/* Returns the processor time of the calling thread, in ticks. Safe in signal handlers. */
+uint64_t processor_time(struct clock_scale known);
 /* A call has stalled, and has returned. */
 void processor_left(struct processor *processor, uint64_t now);
 /* A call begins, and the call before it had ended at `end`. Returns true if `off` was set. */

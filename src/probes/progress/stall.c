@@ -1,6 +1,7 @@
 #include "progress/stall.h"
 
 #include "progress/polling.h"
+#include "progress/processor.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -106,10 +107,8 @@ static void stall_pause(struct log *log, uint64_t now)
 
 static void processor_look(struct stall *stall)
 {
-    struct timespec used;
     stall->looked = clock_now();
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    stall->processor = clock_ticks(scale, (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+    stall->processor = processor_time(scale);
 }
 
 /* Returns how long the call had no processor since its last stall, at least. It cannot have worked then. Calls on files

@@ -8,9 +8,10 @@ enum { STEPS = 30 };
 static int rank;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static double job;      /* seconds for the helper; 0: none, < 0: end */
+static double job; /* seconds for the helper; 0: none, < 0: end */
 
-static void part(double seconds) {
+static void part(double seconds)
+{
     seconds *= bench.scale;
     if (bench.mode == BENCH_SPIN)
         bench_spin(seconds);
@@ -18,7 +19,8 @@ static void part(double seconds) {
         bench_sleep(seconds);
 }
 
-static void *helper(void *unused) {
+static void *helper(void *unused)
+{
     pthread_mutex_lock(&lock);
     for (;;) {
         while (job == 0)
@@ -35,29 +37,33 @@ static void *helper(void *unused) {
     return unused;
 }
 
-static void give_job(double seconds) {
+static void give_job(double seconds)
+{
     pthread_mutex_lock(&lock);
     job = seconds;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&lock);
 }
 
-static void await_job(void) {
+static void await_job(void)
+{
     pthread_mutex_lock(&lock);
     while (job > 0)
         pthread_cond_wait(&changed, &lock);
     pthread_mutex_unlock(&lock);
 }
 
-static void advect(void) {
+static void advect(void)
+{
     give_job(0.010);
     part(0.010);
     await_job();
 }
 
-static void remap(void) {
+static void remap(void)
+{
     if (bench.sick)
-        part(0.024);                                                        /* @cause @symptom */
+        part(0.024); /* @cause @symptom */
     else {
         give_job(0.012);
         part(0.012);
@@ -65,7 +71,8 @@ static void remap(void) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int provided;
     pthread_t thread;
     bench_arguments(argc, argv);
@@ -76,7 +83,7 @@ int main(int argc, char **argv) {
     for (int step = 0; step < STEPS; step++) {
         double begin = bench_clock(CLOCK_MONOTONIC), mass = step, sum;
         advect();
-        remap();                                                            /* @cause @symptom */
+        remap(); /* @cause @symptom */
         bench.work += bench_clock(CLOCK_MONOTONIC) - begin;
         bench.planned += (bench.sick ? 0.034 : 0.022) * bench.scale;
         MPI_Allreduce(&mass, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

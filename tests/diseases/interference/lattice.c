@@ -14,7 +14,8 @@ enum { SWEEPS = 40 };
 static int rank;
 static pid_t stray;
 
-static void bind_and_disturb(int local) {
+static void bind_and_disturb(int local)
+{
     cpu_set_t all, one;
     int first = -1, last = -1;
     sched_getaffinity(0, sizeof all, &all);
@@ -40,17 +41,20 @@ static void bind_and_disturb(int local) {
     }
 }
 
-static void update_links(void) {
-    bench_work(0.012);                                                              /* @cause */
+static void update_links(void)
+{
+    bench_work(0.012); /* @cause */
 }
 
-static double plaquette(double x) {
+static double plaquette(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                /* @cause @symptom */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* @cause @symptom */
     return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     bench_arguments(argc, argv);
     const char *id = getenv("OMPI_COMM_WORLD_RANK");
     if (!id)
@@ -62,7 +66,7 @@ int main(int argc, char **argv) {
     double x = 1;
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
         update_links();
-        x = plaquette(x) / 2;                                                       /* @cause @symptom */
+        x = plaquette(x) / 2; /* @cause @symptom */
     }
     bench_end();
     if (stray > 0) {

@@ -7,34 +7,41 @@ enum { STEPS = 30, POINTS = 200 };
 static int rank, size;
 static double boundary[POINTS];
 
-static void inner_sea(void) {
-    bench_work(0.016);                                                                      /* @cause */
+static void inner_sea(void)
+{
+    bench_work(0.016); /* @cause */
 }
 
-static void feed_shelves(void) {
+static void feed_shelves(void)
+{
     for (int to = 1; to < size; to++)
-        MPI_Send(boundary, POINTS, MPI_DOUBLE, to, 11, MPI_COMM_WORLD);                     /* @cause */
+        MPI_Send(boundary, POINTS, MPI_DOUBLE, to, 11, MPI_COMM_WORLD); /* @cause */
 }
 
-static void coast(void) {
+static void coast(void)
+{
     bench_work(0.008);
 }
 
-static void nest(void) {
-    MPI_Recv(boundary, POINTS, MPI_DOUBLE, 0, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE);       /* @symptom */
+static void nest(void)
+{
+    MPI_Recv(boundary, POINTS, MPI_DOUBLE, 0, 11, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* @symptom */
 }
 
-static void shelf(void) {
+static void shelf(void)
+{
     bench_work(0.024);
 }
 
-static double volume(double x) {
+static double volume(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                        /* @cause */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* @cause */
     return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     bench_arguments(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -47,14 +54,14 @@ int main(int argc, char **argv) {
             shelf();
         } else if (bench.sick) {
             inner_sea();
-            feed_shelves();                                                                 /* @cause */
+            feed_shelves(); /* @cause */
             coast();
         } else {
             feed_shelves();
             inner_sea();
             coast();
         }
-        x = volume(x) / size;                                                               /* @cause */
+        x = volume(x) / size; /* @cause */
     }
     bench_end();
     MPI_Finalize();

@@ -7,28 +7,32 @@ enum { STEPS = 36 };
 static int rank, size;
 static MPI_Comm row, column;
 
-static void transform(void) {
+static void transform(void)
+{
     double ms = 12;
     if (bench.sick && rank == 3)
-        ms = 30;                                                                    /* @cause */
+        ms = 30; /* @cause */
     if (!bench.sick)
         ms = (12.0 * (size - 1) + 30) / size;
-    bench_work(ms * 1e-3);                                                          /* @cause */
+    bench_work(ms * 1e-3); /* @cause */
 }
 
-static double sum_row(double x) {
+static double sum_row(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, row);                           /* @cause @symptom */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, row); /* @cause @symptom */
     return sum / 2;
 }
 
-static double sum_column(double x) {
+static double sum_column(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, column);                        /* @cause @symptom */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, column); /* @cause @symptom */
     return sum / 2;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     bench_arguments(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -39,9 +43,9 @@ int main(int argc, char **argv) {
     double x = rank;
     for (int step = 1; step <= STEPS; step++) {
         transform();
-        x = sum_row(x);                                                             /* @cause @symptom */
+        x = sum_row(x); /* @cause @symptom */
         if (step % 4 == 0)
-            x = sum_column(x);                                                      /* @cause @symptom */
+            x = sum_column(x); /* @cause @symptom */
     }
     bench_end();
     MPI_Comm_free(&row);

@@ -8,31 +8,37 @@ static int rank, size, parts[64], begins[64];
 static double projection[WORDS], rows[WORDS];
 static FILE *store;
 
-static void read_projection(void) {
+static void read_projection(void)
+{
     double begin = bench_clock(CLOCK_MONOTONIC);
     rewind(store);
     if (fread(projection, sizeof(double), WORDS, store) != WORDS)
         MPI_Abort(MPI_COMM_WORLD, 4);
-    bench_sleep(0.024 * bench.scale - (bench_clock(CLOCK_MONOTONIC) - begin));            /* @cause */
+    bench_sleep(0.024 * bench.scale - (bench_clock(CLOCK_MONOTONIC) - begin)); /* @cause */
     bench.planned += 0.024 * bench.scale;
     bench.work += bench_clock(CLOCK_MONOTONIC) - begin;
 }
 
-static void distribute_rows(void) {
-    MPI_Scatterv(projection, parts, begins, MPI_DOUBLE, rows, parts[rank], MPI_DOUBLE, 0, MPI_COMM_WORLD); /* @cause @symptom */
+static void distribute_rows(void)
+{
+    MPI_Scatterv(projection, parts, begins, MPI_DOUBLE, rows, parts[rank], MPI_DOUBLE, 0,
+                 MPI_COMM_WORLD); /* @cause @symptom */
 }
 
-static void back_project(void) {
+static void back_project(void)
+{
     bench_work(0.012);
 }
 
-static double compare(double x) {
+static double compare(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                      /* @cause */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* @cause */
     return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     bench_arguments(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -51,10 +57,10 @@ int main(int argc, char **argv) {
     double x = 1;
     for (int i = 0; i < ITERATIONS; i++) {
         if (rank == 0 && (bench.sick || i == 0))
-            read_projection();                                                            /* @cause */
-        distribute_rows();                                                                /* @cause @symptom */
+            read_projection(); /* @cause */
+        distribute_rows();     /* @cause @symptom */
         back_project();
-        x = compare(x) / size;                                                            /* @cause */
+        x = compare(x) / size; /* @cause */
     }
     bench_end();
     if (store)

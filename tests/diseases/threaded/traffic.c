@@ -8,32 +8,38 @@ enum { MINUTES = 30, CARS = 40 };
 static int rank, size;
 static double leaving[CARS], coming[CARS];
 
-static void drive(void) {
+static void drive(void)
+{
     double ms = 14;
     if (bench.sick && rank == 1)
-        ms = 34;                                                                                            /* @cause */
+        ms = 34; /* @cause */
     if (!bench.sick)
         ms = (14.0 * (size - 1) + 34) / size;
-    bench_work(ms * 1e-3);                                                                                  /* @cause */
+    bench_work(ms * 1e-3); /* @cause */
 }
 
-static void send_cars(void) {
-    MPI_Send(leaving, CARS, MPI_DOUBLE, (rank + 1) % size, 6, MPI_COMM_WORLD);                              /* @cause */
+static void send_cars(void)
+{
+    MPI_Send(leaving, CARS, MPI_DOUBLE, (rank + 1) % size, 6, MPI_COMM_WORLD); /* @cause */
 }
 
-static void *receive_cars(void *unused) {
+static void *receive_cars(void *unused)
+{
     for (int i = 0; i < MINUTES; i++)
-        MPI_Recv(coming, CARS, MPI_DOUBLE, (rank + size - 1) % size, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* @symptom */
+        MPI_Recv(coming, CARS, MPI_DOUBLE, (rank + size - 1) % size, 6, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE); /* @symptom */
     return unused;
 }
 
-static double next_minute(double x) {
+static double next_minute(double x)
+{
     double sum;
-    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);                                        /* @cause @symptom */
+    MPI_Allreduce(&x, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD); /* @cause @symptom */
     return sum;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int provided;
     pthread_t receiver;
     bench_arguments(argc, argv);
@@ -47,8 +53,8 @@ int main(int argc, char **argv) {
     double x = 1;
     for (int minute = 0; minute < MINUTES; minute++) {
         drive();
-        send_cars();                                                                                        /* @cause */
-        x = next_minute(x) / size;                                                                          /* @cause @symptom */
+        send_cars();               /* @cause */
+        x = next_minute(x) / size; /* @cause @symptom */
     }
     pthread_join(receiver, 0);
     bench_end();

@@ -8,35 +8,43 @@ enum { LINES = 28, SAMPLES = 100 };
 static int rank, size;
 static double echo[SAMPLES];
 
-static void invert_echo(void) {
-    bench_work(0.008);                                                                          /* @cause */
+static void invert_echo(void)
+{
+    bench_work(0.008); /* @cause */
 }
 
-static void collect_echoes(void) {
+static void collect_echoes(void)
+{
     for (int from = 1; from < size; from++) {
-        MPI_Recv(echo, SAMPLES, MPI_DOUBLE, bench.sick ? from : MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* @cause @symptom */
-        invert_echo();                                                                          /* @cause */
+        MPI_Recv(echo, SAMPLES, MPI_DOUBLE, bench.sick ? from : MPI_ANY_SOURCE, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE); /* @cause @symptom */
+        invert_echo();               /* @cause */
     }
 }
 
-static void measure(void) {
+static void measure(void)
+{
     bench_work(0.008 * (size - rank));
 }
 
-static void send_echo(void) {
+static void send_echo(void)
+{
     MPI_Send(echo, SAMPLES, MPI_DOUBLE, 0, 2, MPI_COMM_WORLD);
 }
 
-static void clean_sensor(void) {
+static void clean_sensor(void)
+{
     if (rank > 1)
         bench_work(0.008 * (rank - 1));
 }
 
-static void next_line(int *course) {
-    MPI_Bcast(course, 1, MPI_INT, 0, MPI_COMM_WORLD);                                           /* @cause @symptom */
+static void next_line(int *course)
+{
+    MPI_Bcast(course, 1, MPI_INT, 0, MPI_COMM_WORLD); /* @cause @symptom */
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     bench_arguments(argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -45,13 +53,13 @@ int main(int argc, char **argv) {
     for (int line = 0; line < LINES; line++) {
         int course = line;
         if (rank == 0)
-            collect_echoes();                                                                   /* @cause @symptom */
+            collect_echoes(); /* @cause @symptom */
         else {
             measure();
             send_echo();
             clean_sensor();
         }
-        next_line(&course);                                                                     /* @cause @symptom */
+        next_line(&course); /* @cause @symptom */
     }
     bench_end();
     MPI_Finalize();

@@ -414,7 +414,8 @@ TEST(ranks_that_all_wait_may_wait_in_turn)
 {
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Recv, 2, 10, 10)->bytes_in = 1 << 24;
-    first_check("waits_unexplained", 5, "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
+    first_check("waits_unexplained", 5,
+                "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
     job.rows[0].stall_ns = SECOND / 10;
     absent_check("waits_unexplained");
 }
@@ -700,6 +701,22 @@ TEST(replay_tells_what_need_not_be)
          "late_receives",
          "If receives were posted before their sends, the run",
          "MPI_Irecv"},
+        {{.kind = CURE_POSTS_EARLY},
+         CALL_MPI_Win_complete,
+         "late_post",
+         "If windows were exposed before others access them, the run",
+         "MPI_Win_post"},
+        {{.kind = CURE_ANY_ORDER, .causes = {{1}, 1}},
+         CALL_MPI_Recv,
+         "wrong_order",
+         "If messages were taken in the order in which they come, the run would take 6.00 s in place of 10.0 s. Rank 1 "
+         "waits in MPI_Recv (halo.c:72 exchange).",
+         "MPI_ANY_SOURCE"},
+        {{.kind = CURE_ON_PROCESSOR, .causes = {{1}, 1}},
+         CALL_MPI_Recv,
+         "interference",
+         "If rank 1 always had a processor, the run would take 6.00 s in place of 10.0 s",
+         "other processes"},
         {{.kind = CURE_SENDS_EARLY},
          CALL_MPI_Recv,
          "late_sender",
@@ -748,12 +765,17 @@ TEST(replayed_cures_add_up)
                                                 .from = 1,
                                                 .to = 1,
                                                 .own_ns = 4 * SECOND,
+                                                .off_ns = 3 * SECOND,
                                                 .others_ns = SECOND,
                                                 .waits = 1};
     findings_find(&found, &job);
-    assert_string_equal(found.list[1].text,
-                        "Rank 1 takes 4.00 s between one MPI_Barrier (halo.c:72 exchange) and the next, "
-                        "the others 1.00 s.");
+    assert_string_equal(
+        found.list[1].text,
+        "Rank 1 takes 4.00 s between one MPI_Barrier (halo.c:72 exchange) and the next, "
+        "the others 1.00 s. It has no processor for 3.00 s of that: it sleeps, reads or waits for one.");
+    job.traced.cures[1].off_ns = SECOND;
+    findings_find(&found, &job);
+    assert_null(strstr(found.list[1].text, "processor"));
     job.traced.cure_count = 0;
     findings_find(&found, &job);
     assert_int_equal(found.count, 0);

@@ -21,7 +21,7 @@ uint64_t neighbor_sum(const struct topology *topology, int n, const void *counts
 {
     int64_t sum = 0;
     for (int i = 0; counts && i < n; i++)
-        if (!topology->edged || !topology->nobody[i])
+        if (!topology->edged || topology->ranks[i] != MPI_PROC_NULL)
             sum += count_at(counts, i, large);
     return sum ? native_bytes(sum, type) : 0; /* where no data go, the type may be invalid */
 }
@@ -31,7 +31,7 @@ uint64_t neighbor_sum_types(const struct topology *topology, int n, const void *
 {
     uint64_t sum = 0;
     for (int i = 0; counts && types && i < n; i++)
-        if ((!topology->edged || !topology->nobody[i]) && count_at(counts, i, large) > 0)
+        if ((!topology->edged || topology->ranks[i] != MPI_PROC_NULL) && count_at(counts, i, large) > 0)
             sum += native_bytes(count_at(counts, i, large), types[i]);
     return sum;
 }

@@ -7,9 +7,9 @@
 /* Used if there is no memory, or no topology. */
 static const struct topology none;
 
-static struct topology *topology_make(int sources, int destinations, int places)
+static struct topology *topology_make(int sources, int destinations)
 {
-    struct topology *topology = calloc(1, sizeof *topology + (size_t)places * sizeof(bool));
+    struct topology *topology = calloc(1, sizeof *topology + (size_t)sources * sizeof *topology->ranks);
     if (!topology) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return NULL;
@@ -25,14 +25,14 @@ static struct topology *cart_ask(MPI_Comm comm)
     int dimensions = 0;
     if (native.Cartdim_get(comm, &dimensions) != MPI_SUCCESS || dimensions < 0)
         return NULL;
-    struct topology *topology = topology_make(2 * dimensions, 2 * dimensions, 2 * dimensions);
+    struct topology *topology = topology_make(2 * dimensions, 2 * dimensions);
     for (int d = 0; topology && d < dimensions; d++) {
         int neighbour[2] = {MPI_PROC_NULL, MPI_PROC_NULL};
         if (native.Cart_shift(comm, d, 1, &neighbour[0], &neighbour[1]) != MPI_SUCCESS)
-            continue;
+            neighbour[0] = neighbour[1] = MPI_PROC_NULL;
         for (int way = 0; way < 2; way++) {
             bool nobody = neighbour[way] == MPI_PROC_NULL;
-            topology->nobody[2 * d + way] = nobody;
+            topology->ranks[2 * d + way] = neighbour[way];
             topology->edged |= nobody;
             topology->senders -= nobody;
             topology->receivers -= nobody;
@@ -41,19 +41,41 @@ static struct topology *cart_ask(MPI_Comm comm)
     return topology;
 }
 
+static struct topology *graph_ask(const struct comm *comm, MPI_Comm handle)
+{
+    int sources = 0;
+    if (native.Graph_neighbors_count(handle, comm->rank, &sources) != MPI_SUCCESS)
+        return NULL;
+    struct topology *topology = topology_make(sources, sources);
+    if (topology && native.Graph_neighbors(handle, comm->rank, sources, topology->ranks) != MPI_SUCCESS)
+        topology->unknown = true;
+    return topology;
+}
+
+static struct topology *dist_graph_ask(MPI_Comm handle)
+{
+    int sources = 0, destinations = 0, weighted;
+    if (native.Dist_graph_neighbors_count(handle, &sources, &destinations, &weighted) != MPI_SUCCESS)
+        return NULL;
+    struct topology *topology = topology_make(sources, destinations);
+    int *rest = topology ? calloc((size_t)sources + 2 * (size_t)destinations + 1, sizeof *rest) : NULL;
+    if (topology &&
+        (!rest || native.Dist_graph_neighbors(handle, sources, topology->ranks, rest, destinations, rest + sources,
+                                              rest + sources + destinations) != MPI_SUCCESS))
+        topology->unknown = true;
+    free(rest);
+    return topology;
+}
+
 static struct topology *topology_ask(const struct comm *comm, MPI_Comm handle)
 {
-    int kind = MPI_UNDEFINED, sources = 0, destinations = 0, weighted;
+    int kind = MPI_UNDEFINED;
     if (native.Topo_test(handle, &kind) != MPI_SUCCESS)
         return NULL;
-    if (kind == MPI_CART)
-        return cart_ask(handle);
-    if (kind == MPI_GRAPH && native.Graph_neighbors_count(handle, comm->rank, &sources) == MPI_SUCCESS)
-        return topology_make(sources, sources, 0);
-    if (kind == MPI_DIST_GRAPH &&
-        native.Dist_graph_neighbors_count(handle, &sources, &destinations, &weighted) == MPI_SUCCESS)
-        return topology_make(sources, destinations, 0);
-    return NULL;
+    return kind == MPI_CART         ? cart_ask(handle)
+           : kind == MPI_GRAPH      ? graph_ask(comm, handle)
+           : kind == MPI_DIST_GRAPH ? dist_graph_ask(handle)
+                                    : NULL;
 }
 
 const struct topology *topology_learn(struct comm *comm, MPI_Comm handle)
@@ -68,60 +90,19 @@ const struct topology *topology_learn(struct comm *comm, MPI_Comm handle)
     return before;
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
-
-static void source_record(struct log *log, struct view *view, int rank)
+void topology_record(struct log *log, MPI_Comm handle)
 {
-    struct event event = {.begin = log->own.tally.end, .kind = RECORD_ARGUMENT, .peer = rank};
+    struct view *view = knob_load(KNOB_TRACE) ? comm_view(log, handle) : NULL;
+    if (!view || view->comm->remote_size)
+        return;
+    const struct topology *topology = topology_of(view->comm, handle);
+    struct event event = {.begin = log->own.tally.end, .kind = RECORD_ARGUMENT, .peer = PEER_PROC_NULL};
+    if (topology == &none || topology->unknown)
+        return;
     log_record(log, view, &event, 0);
-}
-
-static void cart_record(struct log *log, struct view *view, MPI_Comm comm)
-{
-    int dimensions = 0, neighbour[2];
-    if (native.Cartdim_get(comm, &dimensions) != MPI_SUCCESS)
-        return;
-    for (int d = 0; d < dimensions; d++) {
-        if (native.Cart_shift(comm, d, 1, &neighbour[0], &neighbour[1]) != MPI_SUCCESS)
-            continue;
-        for (int way = 0; way < 2; way++)
-            if (neighbour[way] != MPI_PROC_NULL)
-                source_record(log, view, neighbour[way]);
+    for (int32_t i = 0; i < topology->sources; i++) {
+        event.peer = topology->ranks[i];
+        if (topology->ranks[i] != MPI_PROC_NULL)
+            log_record(log, view, &event, 0);
     }
-}
-
-static void graph_record(struct log *log, struct view *view, MPI_Comm comm, bool adjacent)
-{
-    int sources = 0, destinations = 0, weighted = 0, result;
-    if (adjacent)
-        result = native.Dist_graph_neighbors_count(comm, &sources, &destinations, &weighted);
-    else
-        result = native.Graph_neighbors_count(comm, view->comm->rank, &sources);
-    int *ranks = calloc(2 * ((size_t)sources + (size_t)destinations) + 1, sizeof *ranks);
-    if (!ranks || result != MPI_SUCCESS) {
-        run_lost(&book.run, LOSS_NO_MEMORY, !ranks);
-        free(ranks);
-        return;
-    }
-    int *others = ranks + sources, *weights = others + destinations;
-    if (adjacent)
-        result = native.Dist_graph_neighbors(comm, sources, ranks, weights, destinations, others, weights + sources);
-    else
-        result = native.Graph_neighbors(comm, view->comm->rank, sources, ranks);
-    for (int i = 0; result == MPI_SUCCESS && i < sources; i++)
-        source_record(log, view, ranks[i]);
-    free(ranks);
-}
-
-void topology_record(struct log *log, MPI_Comm comm)
-{
-    struct view *view = knob_load(KNOB_TRACE) ? comm_view(log, comm) : NULL;
-    int kind = MPI_UNDEFINED;
-    if (!view || view->comm->remote_size || native.Topo_test(comm, &kind) != MPI_SUCCESS || kind == MPI_UNDEFINED)
-        return;
-    source_record(log, view, PEER_PROC_NULL);
-    if (kind == MPI_CART)
-        cart_record(log, view, comm);
-    else
-        graph_record(log, view, comm, kind == MPI_DIST_GRAPH);
 }

@@ -2,8 +2,8 @@
  * The neighbors of this process in a topology, as a neighborhood collective sees them: how many blocks it gets and puts
  * in, and which places have no process (the edge of a Cartesian grid that is not periodic).
  *
- * MPI is asked once a communicator, at its first neighborhood collective. The answer stays with the communicator until
- * its place is used again. Threads that ask at once agree on one answer.
+ * MPI is asked once a communicator: when it is made, if there is a trace, or at its first neighborhood collective. The
+ * answer stays with the communicator until its place is used again. Threads that ask at once agree on one answer.
  */
 #ifndef MPIT_PROBES_TOPOLOGY_H
 #define MPIT_PROBES_TOPOLOGY_H
@@ -16,8 +16,9 @@ struct log;
 struct topology {
     int32_t sources, destinations; /* blocks of the buffers, one a neighbor */
     int32_t senders, receivers;    /* of these: processes */
-    bool edged;                    /* some are MPI_PROC_NULL: */
-    bool nobody[];                 /* which, of sources and destinations alike */
+    bool edged;                    /* some are MPI_PROC_NULL, of sources and destinations alike */
+    bool unknown;                  /* it is not known which these are: */
+    int ranks[];                   /* the sources */
 };
 
 const struct topology *topology_learn(struct comm *comm, MPI_Comm handle);

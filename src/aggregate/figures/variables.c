@@ -8,18 +8,12 @@
 #include <string.h>
 
 #define CELL(type, field) (offsetof(struct type, field) / sizeof(uint64_t))
-#define TERM(kind, type, field, cells, far)                                                                            \
+#define WEIGHED(sign, kind, type, field, cells, far)                                                                   \
     {                                                                                                                  \
-        .block = (kind), .weight = 1, .first = CELL(type, field), .run = (cells), .step = 1, .stride = (far)           \
+        .block = (kind), .weight = (sign), .first = CELL(type, field), .run = (cells), .step = 1, .stride = (far)      \
     }
-#define MINUS(kind, type, field)                                                                                       \
-    {                                                                                                                  \
-        .block = (kind), .weight = -1, .first = CELL(type, field), .run = 1, .step = 1, .stride = 0                    \
-    }
-#define MINUS_RUN(kind, type, field, cells)                                                                            \
-    {                                                                                                                  \
-        .block = (kind), .weight = -1, .first = CELL(type, field), .run = (cells), .step = 1, .stride = 0              \
-    }
+#define TERM(kind, type, field, cells, far) WEIGHED(1, kind, type, field, cells, far)
+#define MINUS(kind, type, field, cells) WEIGHED(-1, kind, type, field, cells, 0)
 #define THREAD_CELL(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 0)
 #define THREAD_SLOTS(field) TERM(BLOCK_THREAD, thread_cells, field, 1, 1)
 #define COMM_CELL(field) TERM(BLOCK_COMM, comm_cells, field, 1, 0)
@@ -42,93 +36,33 @@
 
 #define SAFE " Reading it is async-signal-safe and wait-free."
 
-#define VARIABLE(title, kind, dimension, to, slots, how, text, ...)                                                    \
+/* The last arguments are designated: where the values come from, and each other field that is not 0. */
+#define ROW(title, kind, dimension, to, slots, text, ...)                                                              \
     {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .bound = (to),                                                                                      \
-                   .count = (slots),                                                                                   \
-                   .combine = (how),                                                                                   \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
+        .record.name = (title), .record.unit = (dimension), .record.class = VARIABLE_##kind, .record.bound = (to),     \
+        .record.count = (slots), .description = text SAFE, __VA_ARGS__                                                 \
     }
+#define CELLS(how, ...) .record.combine = (how), .record.terms = {__VA_ARGS__}
+#define VARIABLE(title, kind, dimension, to, slots, text, ...)                                                         \
+    NAMED(title, kind, dimension, to, slots, NAMES_NONE, text, __VA_ARGS__)
+#define NAMED(...) MEASURED(DEMAND_NONE, __VA_ARGS__)
 /* A sum that is measured while a reader asks for it. */
 #define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .bound = (to),                                                                                      \
-                   .count = (slots),                                                                                   \
-                   .combine = COMBINE_SUM,                                                                             \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
-        .demand = (service)                                                                                            \
-    }
-#define NAMED(...) MEASURED(DEMAND_NONE, __VA_ARGS__)
-#define DIFFERENCE(title, which, text, ...)                                                                            \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = "ticks",                                                                                    \
-                   .class = VARIABLE_TIMER,                                                                            \
-                   .count = 1,                                                                                         \
-                   .combine = COMBINE_SUM,                                                                             \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                \
-        .difference = (which)                                                                                          \
-    }
+    ROW(title, kind, dimension, to, slots, text, .extreme = EXTREME_NONE, .names = (enumeration), .demand = (service), \
+        CELLS(COMBINE_SUM, __VA_ARGS__))
 #define EXTREME_VARIABLE(title, kind, dimension, how, which, text, ...)                                                \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .bound = 1,                                                                                         \
-                   .count = 1,                                                                                         \
-                   .combine = (how),                                                                                   \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
-    }
-/* A count inside of MPI calls, while a reader asks for it. */
-#define INSIDE(title, kind, dimension, slots, enumeration, from, text)                                                 \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .count = (slots),                                                                                   \
-                   .combine = COMBINE_SUM,                                                                             \
-                   .terms = {{.block = BLOCK_COUNTERS,                                                                 \
-                              .weight = 1,                                                                             \
-                              .first = CELL(counter_cells, count[from][PLACE_P2P]),                                    \
-                              .run = PLACE_COUNT - PLACE_P2P,                                                          \
-                              .step = 1,                                                                               \
-                              .stride = PLACE_COUNT}}},                                                                \
-        .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
-        .demand = DEMAND_OS                                                                                            \
-    }
-#define ASKED " Counted while the process has a started handle of an mpit_os_* variable, or mpit_os is 1. " COST_OS
-#define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = (dimension),                                                                                \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .bound = (to),                                                                                      \
-                   .count = (slots),                                                                                   \
-                   .combine = COMBINE_NONE},                                                                           \
-        .extreme = EXTREME_NONE, .source = (where), .names = (enumeration), .description = text SAFE                   \
-    }
+    ROW(title, kind, dimension, 1, 1, text, .extreme = (which), CELLS(how, __VA_ARGS__))
 /* One of the process. */
 #define OWN_EXTREME(title, kind, how, which, text, ...)                                                                \
-    {                                                                                                                  \
-        .record = {.name = (title),                                                                                    \
-                   .unit = "",                                                                                         \
-                   .class = VARIABLE_##kind,                                                                           \
-                   .count = 1,                                                                                         \
-                   .combine = (how),                                                                                   \
-                   .terms = {__VA_ARGS__}},                                                                            \
-        .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                     \
-        .demand = DEMAND_FABRIC                                                                                        \
-    }
+    ROW(title, kind, "", 0, 1, text, .extreme = (which), .demand = DEMAND_FABRIC, CELLS(how, __VA_ARGS__))
+/* A count inside of MPI calls, while a reader asks for it. */
+#define INSIDE(title, kind, dimension, slots, enumeration, from, text)                                                 \
+    MEASURED(DEMAND_OS, title, kind, dimension, 0, slots, enumeration, text,                                           \
+             TERM(BLOCK_COUNTERS, counter_cells, count[from][PLACE_P2P], PLACE_COUNT - PLACE_P2P, PLACE_COUNT))
+#define ASKED " Counted while the process has a started handle of an mpit_os_* variable, or mpit_os is 1. " COST_OS
+#define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
+    ROW(title, kind, dimension, to, slots, text, .extreme = EXTREME_NONE, .source = (where), .names = (enumeration),   \
+        .record.combine = COMBINE_NONE)
 #define FABRIC_LIMITS "Counted while such a variable has a started handle, or mpit_fabric is 1. " COST_FABRIC
 #define UMQ_LIMITS                                                                                                     \
     "The messages of other processes are read from their live files. So only processes on this node with the same "    \
@@ -139,7 +73,7 @@
     "in it."
 /* A level and its two watermarks under one name. */
 #define LEVELS(title, dimension, field, upper, lower, text)                                                            \
-    VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
+    VARIABLE(title, LEVEL, dimension, 1, 1, text ", now.", SHARED_CELL(field.now)),                                    \
         EXTREME_VARIABLE(title, HIGHWATERMARK, dimension, COMBINE_HIGH, upper,                                         \
                          text ", the most since start or reset.", SHARED_CELL(field.high), CLOSED(upper)),             \
         EXTREME_VARIABLE(title, LOWWATERMARK, dimension, COMBINE_LOW, lower, text ", the least since start or reset.", \
@@ -156,16 +90,16 @@ const struct variable variables[] = {
     NAMED("mpit_call_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
           "Time inside calls, by MPI function, in nanoseconds. The enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_time)),
-    VARIABLE("mpit_mpi_time", TIMER, "ticks", 0, 1, COMBINE_SUM,
-             "Time inside recorded MPI calls, outermost only, in nanoseconds.",
+    VARIABLE("mpit_mpi_time", TIMER, "ticks", 0, 1, "Time inside recorded MPI calls, outermost only, in nanoseconds.",
              TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
-             MINUS(BLOCK_THREAD, thread_cells, nested_time)),
-    DIFFERENCE(
-        "mpit_work_time", 1,
+             MINUS(BLOCK_THREAD, thread_cells, nested_time, 1)),
+    ROW("mpit_work_time", TIMER, "ticks", 0, 1,
         "Time inside recorded MPI calls, outermost only, without the stalls, in nanoseconds. If the progress of the "
         "MPI library cannot be watched (mpit_stall_known is 0), stalls are included.",
-        TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
-        MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
+        .extreme = EXTREME_NONE, .difference = 1,
+        CELLS(COMBINE_SUM, TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
+              MINUS(BLOCK_THREAD, thread_cells, nested_time, 1),
+              MINUS(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT))),
     NAMED("mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
           "Time stalled inside recorded MPI calls, by reason, in nanoseconds. A call is stalled while the MPI library "
           "finds nothing to do. The enumeration mpit_state names the slots.",
@@ -173,7 +107,7 @@ const struct variable variables[] = {
     NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
           "Time stalled, by MPI function, in nanoseconds. The enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_stall_time)),
-    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM,
+    VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1,
              "Event records of all threads: calls, their completed requests and created objects, events of instruments "
              "and of the recorder.",
              THREAD_CELL(events)),
@@ -257,19 +191,18 @@ const struct variable variables[] = {
              TERM(BLOCK_FABRIC_CALLS, fabric_call_cells, other, 1, 0)),
 
     OTHER("mpit_comm_size", SIZE, "", 1, 1, SOURCE_COMM_SIZE, NAMES_NONE, "Processes in the communicator."),
-    VARIABLE("mpit_comm_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Time inside calls charged to the communicator, in nanoseconds.", COMM_RUN(p2p_time, 5),
-             COMM_RUN(coll_time, COLLECTIVE_COUNT)),
+    VARIABLE("mpit_comm_time", TIMER, "ticks", 1, 1, "Time inside calls charged to the communicator, in nanoseconds.",
+             COMM_RUN(p2p_time, 5), COMM_RUN(coll_time, COLLECTIVE_COUNT)),
     EXTREME_VARIABLE("mpit_comm_span", TIMER, "ticks", COMBINE_SPAN, EXTREME_SPAN_FIRST,
                      "From the begin of the first communication in the window to the end of the last one that "
                      "completed in it, in nanoseconds.",
                      COMM_CELL(span_last), COMM_CELL(span_first), {0}, CLOSED(EXTREME_SPAN_FIRST)),
-    VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside point-to-point calls, in nanoseconds.",
+    VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, "Time inside point-to-point calls, in nanoseconds.",
              COMM_CELL(p2p_time)),
-    VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1,
              "Time inside completion calls, divided evenly among their completed requests, in nanoseconds.",
              COMM_CELL(wait_time)),
-    VARIABLE("mpit_comm_stall_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_comm_stall_time", TIMER, "ticks", 1, 1,
              "Time stalled inside calls charged to the communicator, in nanoseconds. The time of completion calls is "
              "divided among their requests.",
              COMM_CELL(stall_time)),
@@ -286,23 +219,23 @@ const struct variable variables[] = {
         "Sum over collectives of the time from the begin of the first transfer inside to the end of the last one, in "
         "nanoseconds. This is MPI/RT's execution time of a collective. " FABRIC_LIMITS,
         COMM_CELL(transfer_span)),
-    VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1,
              "Time inside calls on windows that were made on the communicator, in nanoseconds.", COMM_CELL(rma_time)),
-    VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1,
              "Time inside calls on files that were opened on the communicator, in nanoseconds.", COMM_CELL(io_time)),
-    VARIABLE("mpit_rma_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_rma_bytes", AGGREGATE, "bytes", 1, 1,
              "Data that this process has read or written at targets of windows, in bytes.", COMM_CELL(rma_bytes)),
-    VARIABLE("mpit_io_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_io_bytes", AGGREGATE, "bytes", 1, 1,
              "Data that this process has read from or written to files in completed accesses, in bytes.",
              COMM_CELL(io_bytes)),
-    VARIABLE("mpit_p2p_transfer_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_p2p_transfer_time", TIMER, "ticks", 1, 1,
              "Sum over messages of the time from the begin of the posting call to the return of the completing call, "
              "in nanoseconds.",
              COMM_CELL(transfer_time)),
-    VARIABLE("mpit_coll_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside collectives, in nanoseconds.",
+    VARIABLE("mpit_coll_time", TIMER, "ticks", 1, 1, "Time inside collectives, in nanoseconds.",
              COMM_RUN(coll_time, COLLECTIVE_COUNT)),
     VARIABLE(
-        "mpit_coll_execution_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
+        "mpit_coll_execution_time", TIMER, "ticks", 1, 1,
         "Sum over completed collectives of the time from start to completion, in nanoseconds. For a blocking one this "
         "is from the begin of its call to the return. For a nonblocking or persistent one it is from the begin of the "
         "starting call to the return of the completing call.",
@@ -312,47 +245,41 @@ const struct variable variables[] = {
           COMM_SLOTS(coll_time)),
     NAMED("mpit_coll_op_count", COUNTER, "", 1, COLLECTIVE_COUNT, NAMES_COLL,
           "Collectives completed by kind. The enumeration mpit_coll names the slots.", COMM_SLOTS(coll_count)),
-    VARIABLE("mpit_p2p_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages completed, sent + received.",
-             COMM_CELL(p2p_done)),
-    VARIABLE("mpit_send_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages sent, counted when posted.",
-             MESSAGE_SUM(send[0].count)),
-    VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages received.", MESSAGE_SUM(recv[0].count)),
-    VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, COMBINE_SUM, "Collectives completed.",
-             COMM_RUN(coll_count, COLLECTIVE_COUNT)),
-    VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, COMBINE_SUM,
-             "Messages with a transfer time over mpit_p2p_timeout_ns.", COMM_CELL(timeouts)),
+    VARIABLE("mpit_p2p_count", COUNTER, "", 1, 1, "Messages completed, sent + received.", COMM_CELL(p2p_done)),
+    VARIABLE("mpit_send_count", COUNTER, "", 1, 1, "Messages sent, counted when posted.", MESSAGE_SUM(send[0].count)),
+    VARIABLE("mpit_recv_count", COUNTER, "", 1, 1, "Messages received.", MESSAGE_SUM(recv[0].count)),
+    VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, "Collectives completed.", COMM_RUN(coll_count, COLLECTIVE_COUNT)),
+    VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, "Messages with a transfer time over mpit_p2p_timeout_ns.",
+             COMM_CELL(timeouts)),
 
-    VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of sent messages.",
-             MESSAGE_SUM(send[0].bytes)),
-    VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of received messages.",
-             MESSAGE_SUM(recv[0].bytes)),
-    VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
+    VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, "Bytes of sent messages.", MESSAGE_SUM(send[0].bytes)),
+    VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, "Bytes of received messages.", MESSAGE_SUM(recv[0].bytes)),
+    VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1,
              "Bytes that this process sent into collectives and received from them.", COMM_CELL(coll_bytes)),
-    VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+    VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT,
              "Messages sent by size. mpit_size_bucket_limit is each slot's largest size.",
              MESSAGE_SLOTS(send[0].count)),
-    VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+    VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT,
              "Messages received by size. mpit_size_bucket_limit is each slot's largest size.",
              MESSAGE_SLOTS(recv[0].count)),
-    VARIABLE("mpit_coll_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
+    VARIABLE("mpit_coll_size_count", COUNTER, "", 1, BUCKET_COUNT,
              "Collectives completed by bytes sent + received. mpit_size_bucket_limit is each slot's largest size.",
              COMM_SLOTS(coll_size_count)),
-    VARIABLE("mpit_send_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Bytes sent by size of the message.", MESSAGE_SLOTS(send[0].bytes)),
-    VARIABLE("mpit_recv_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Bytes received by size of the message.", MESSAGE_SLOTS(recv[0].bytes)),
-    VARIABLE("mpit_small_count", COUNTER, "", 1, 1, COMBINE_SUM,
-             "Messages below mpit_large_message_bytes, sent + received.", MESSAGE_SUM(send[0].count),
-             MESSAGE_SUM(recv[0].count), MINUS(BLOCK_COMM, comm_cells, large)),
-    VARIABLE("mpit_large_count", COUNTER, "", 1, 1, COMBINE_SUM,
-             "Messages at or over mpit_large_message_bytes, sent + received.", COMM_CELL(large)),
-    VARIABLE("mpit_peer_send_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages sent, by rank of the receiver.",
+    VARIABLE("mpit_send_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, "Bytes sent by size of the message.",
+             MESSAGE_SLOTS(send[0].bytes)),
+    VARIABLE("mpit_recv_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, "Bytes received by size of the message.",
+             MESSAGE_SLOTS(recv[0].bytes)),
+    VARIABLE("mpit_small_count", COUNTER, "", 1, 1, "Messages below mpit_large_message_bytes, sent + received.",
+             MESSAGE_SUM(send[0].count), MESSAGE_SUM(recv[0].count), MINUS(BLOCK_COMM, comm_cells, large, 1)),
+    VARIABLE("mpit_large_count", COUNTER, "", 1, 1, "Messages at or over mpit_large_message_bytes, sent + received.",
+             COMM_CELL(large)),
+    VARIABLE("mpit_peer_send_count", COUNTER, "", 1, 0, "Messages sent, by rank of the receiver.",
              PEER_SLOTS(send.count)),
-    VARIABLE("mpit_peer_recv_count", COUNTER, "", 1, 0, COMBINE_SUM, "Messages received, by rank of the sender.",
+    VARIABLE("mpit_peer_recv_count", COUNTER, "", 1, 0, "Messages received, by rank of the sender.",
              PEER_SLOTS(recv.count)),
-    VARIABLE("mpit_peer_send_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes sent, by rank of the receiver.",
+    VARIABLE("mpit_peer_send_bytes", AGGREGATE, "bytes", 1, 0, "Bytes sent, by rank of the receiver.",
              PEER_SLOTS(send.bytes)),
-    VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes received, by rank of the sender.",
+    VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, "Bytes received, by rank of the sender.",
              PEER_SLOTS(recv.bytes)),
     EXTREME_VARIABLE("mpit_message_bytes", HIGHWATERMARK, "bytes", COMBINE_HIGH, EXTREME_MESSAGE_HIGH,
                      "Largest message since start or reset, in bytes. 0 before the first one.", COMM_CELL(message_high),

@@ -93,154 +93,110 @@ static const struct event_element io_elements[] = {
 /* The end of descriptions. */
 #define SITE " site: address behind the call in the program, 0 if unknown."
 
-#define ALL(list) .elements = (list), .element_count = sizeof(list) / sizeof(list)[0]
+/* The last arguments are designated: the fields that are not 0. */
+#define EVENT(title, structure, list, text, ...)                                                                       \
+    {                                                                                                                  \
+        .name = (title), .description = text, .bytes = sizeof(struct structure), .elements = (list),                   \
+        .element_count = sizeof(list) / sizeof(list)[0], __VA_ARGS__                                                   \
+    }
 
 struct event_type event_types[EVENT_TYPES] = {
-    [MESSAGE_POSTED] = {.name = "mpit_message_posted",
-                        .description =
-                            "A send was posted, or a receive with a request. direction: 0 send, 1 receive; peer, tag: "
-                            "arguments of the call; call: item of enumeration mpit_call; bytes: size of the message "
-                            "(send) or of the buffer (receive). Timestamp: begin of the call." SITE,
-                        .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                        .bound = true,
-                        .bytes = sizeof(struct message_instance),
-                        ALL(posted_elements)},
+    [MESSAGE_POSTED] =
+        EVENT("mpit_message_posted", message_instance, posted_elements,
+              "A send was posted, or a receive with a request. direction: 0 send, 1 receive; peer, tag: arguments of "
+              "the call; call: item of enumeration mpit_call; bytes: size of the message (send) or of the buffer "
+              "(receive). Timestamp: begin of the call." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL, .bound = true),
     [MESSAGE_COMPLETED] =
-        {.name = "mpit_message_completed",
-         .description = "A send or receive was completed. direction: 0 send, 1 receive; peer, tag, bytes: of "
-                        "the message; call: the posting call, item of enumeration mpit_call; time_ns: "
-                        "nanoseconds since the posting call began. Timestamp: return of the completing call." SITE,
-         .bound = true,
-         .bytes = sizeof(struct message_instance),
-         ALL(message_elements)},
-    [COLLECTIVE_BEGIN] = {.name = "mpit_collective_begin",
-                          .description = "A collective begins, before MPI is called. call: item of enumeration "
-                                         "mpit_call; coll: item of enumeration mpit_coll." SITE,
-                          .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                          .bound = true,
-                          .bytes = sizeof(struct collective_instance),
-                          ALL(begin_elements)},
+        EVENT("mpit_message_completed", message_instance, message_elements,
+              "A send or receive was completed. direction: 0 send, 1 receive; peer, tag, bytes: of the message; call: "
+              "the posting call, item of enumeration mpit_call; time_ns: nanoseconds since the posting call began. "
+              "Timestamp: return of the completing call." SITE,
+              .bound = true),
+    [COLLECTIVE_BEGIN] =
+        EVENT("mpit_collective_begin", collective_instance, begin_elements,
+              "A collective begins, before MPI is called. call: item of enumeration mpit_call; coll: item of "
+              "enumeration mpit_coll." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL, .bound = true),
     [COLLECTIVE_END] =
-        {.name = "mpit_collective_end",
-         .description =
-             "A collective has ended in this process. A nonblocking one ends when its request is completed. call: the "
-             "starting call, item of enumeration mpit_call; coll: item of enumeration mpit_coll; root: MPI_UNDEFINED "
-             "without a root; failed: 1 when MPI returned an error; bytes_in, bytes_out: bytes that this process sent "
-             "and received; time_ns: nanoseconds since the starting call began." SITE,
-         .bound = true,
-         .bytes = sizeof(struct collective_instance),
-         ALL(collective_elements)},
+        EVENT("mpit_collective_end", collective_instance, collective_elements,
+              "A collective has ended in this process. A nonblocking one ends when its request is completed. call: the "
+              "starting call, item of enumeration mpit_call; coll: item of enumeration mpit_coll; root: MPI_UNDEFINED "
+              "without a root; failed: 1 when MPI returned an error; bytes_in, bytes_out: bytes that this process sent "
+              "and received; time_ns: nanoseconds since the starting call began." SITE,
+              .bound = true),
     [REQUEST_COMPLETED] =
-        {.name = "mpit_request_completed",
-         .description =
-             "A request was completed. call: the posting call, completed_by: the completing call, items of enumeration "
-             "mpit_call; peer, tag, bytes: of the message (collectives: peer is the root, tag is -1); outcome: 0 done, "
-             "1 failed, 2 cancelled; time_ns: nanoseconds since the posting call began." SITE,
-         .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-         .bound = true,
-         .bytes = sizeof(struct request_instance),
-         ALL(request_elements)},
+        EVENT("mpit_request_completed", request_instance, request_elements,
+              "A request was completed. call: the posting call, completed_by: the completing call, items of "
+              "enumeration mpit_call; peer, tag, bytes: of the message (collectives: peer is the root, tag is -1); "
+              "outcome: 0 done, 1 failed, 2 cancelled; time_ns: nanoseconds since the posting call began." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL, .bound = true),
     [PENDING_SENDS_OVER] =
-        {.name = "mpit_pending_sends_over",
-         .description = "The level of mpit_pending_sends rose above the handle's threshold (hint mpit_threshold)." SITE,
-         .verbosity = MPIT_VERBOSITY_TUNER,
-         .bound = true,
-         .threshold = true,
-         .bytes = sizeof(struct level_instance),
-         ALL(level_elements)},
+        EVENT("mpit_pending_sends_over", level_instance, level_elements,
+              "The level of mpit_pending_sends rose above the handle's threshold (hint mpit_threshold)." SITE,
+              .verbosity = MPIT_VERBOSITY_TUNER, .bound = true, .threshold = true),
     [PENDING_RECVS_OVER] =
-        {.name = "mpit_pending_recvs_over",
-         .description = "The level of mpit_pending_recvs rose above the handle's threshold (hint mpit_threshold)." SITE,
-         .verbosity = MPIT_VERBOSITY_TUNER,
-         .bound = true,
-         .threshold = true,
-         .bytes = sizeof(struct level_instance),
-         ALL(level_elements)},
-    [PENDING_BYTES_OVER] =
-        {.name = "mpit_pending_bytes_over",
-         .description =
-             "The level of mpit_pending_bytes, in bytes, rose above the handle's threshold (hint mpit_threshold)." SITE,
-         .verbosity = MPIT_VERBOSITY_TUNER,
-         .bound = true,
-         .threshold = true,
-         .bytes = sizeof(struct level_instance),
-         ALL(level_elements)},
+        EVENT("mpit_pending_recvs_over", level_instance, level_elements,
+              "The level of mpit_pending_recvs rose above the handle's threshold (hint mpit_threshold)." SITE,
+              .verbosity = MPIT_VERBOSITY_TUNER, .bound = true, .threshold = true),
+    [PENDING_BYTES_OVER] = EVENT(
+        "mpit_pending_bytes_over", level_instance, level_elements,
+        "The level of mpit_pending_bytes, in bytes, rose above the handle's threshold (hint mpit_threshold)." SITE,
+        .verbosity = MPIT_VERBOSITY_TUNER, .bound = true, .threshold = true),
     [EVENT_LOST] =
-        {.name = "mpit_event_lost",
-         .description =
-             "The recorder lost events or records. cause: item of enumeration mpit_loss; count: losses since the last "
-             "such event. Timestamp: end of the call in which the recorder detected the loss.",
-         .bytes = sizeof(struct loss_instance),
-         ALL(loss_elements)},
-    [COMM_CREATION] = {.name = "mpit_comm_created",
-                       .description =
-                           "A communicator was created. call: the creating call, item of enumeration mpit_call; size: "
-                           "processes in it (in the local group); comm, parent: handles as numbers, parent is 0 "
-                           "without a parent. Timestamp: when the program received the handle." SITE,
-                       .bytes = sizeof(struct comm_instance),
-                       ALL(comm_elements)},
-    [COMM_FREEING] = {.name = "mpit_comm_freed",
-                      .description = "A communicator was freed. call: the freeing call, item of enumeration mpit_call; "
-                                     "size: processes in it (in the local group); comm, parent: handles as numbers; "
-                                     "comm is no longer valid. Timestamp: return of the freeing call." SITE,
-                      .bytes = sizeof(struct comm_instance),
-                      ALL(comm_elements)},
+        EVENT("mpit_event_lost", loss_instance, loss_elements,
+              "The recorder lost events or records. cause: item of enumeration mpit_loss; count: losses since the last "
+              "such event. Timestamp: end of the call in which the recorder detected the loss."),
+    [COMM_CREATION] =
+        EVENT("mpit_comm_created", comm_instance, comm_elements,
+              "A communicator was created. call: the creating call, item of enumeration mpit_call; size: processes in "
+              "it (in the local group); comm, parent: handles as numbers, parent is 0 without a parent. Timestamp: "
+              "when the program received the handle." SITE),
+    [COMM_FREEING] =
+        EVENT("mpit_comm_freed", comm_instance, comm_elements,
+              "A communicator was freed. call: the freeing call, item of enumeration mpit_call; size: processes in it "
+              "(in the local group); comm, parent: handles as numbers; comm is no longer valid. Timestamp: return of "
+              "the freeing call." SITE),
     [WINDOW_CREATED] =
-        {.name = "mpit_window_created",
-         .description =
-             "A window was created. call: item of enumeration mpit_call; number: counts the windows "
-             "created on comm, from 1; window, comm: handles as numbers. Timestamp: return of the call." SITE,
-         .bytes = sizeof(struct object_instance),
-         ALL(window_elements)},
-    [WINDOW_FREED] = {.name = "mpit_window_freed",
-                      .description = "A window was freed. Elements as in mpit_window_created; window is no longer a "
-                                     "valid handle. Timestamp: return of the call." SITE,
-                      .bytes = sizeof(struct object_instance),
-                      ALL(window_elements)},
-    [FILE_OPENED] = {.name = "mpit_file_opened",
-                     .description = "A file was opened. call: item of enumeration mpit_call; number: counts the files "
-                                    "opened on comm, from 1; file, comm: handles as numbers. Timestamp: "
-                                    "return of the call." SITE,
-                     .bytes = sizeof(struct object_instance),
-                     ALL(file_elements)},
-    [FILE_CLOSED] = {.name = "mpit_file_closed",
-                     .description = "A file was closed. Elements as in mpit_file_opened; file is no longer a valid "
-                                    "handle. Timestamp: return of the call." SITE,
-                     .bytes = sizeof(struct object_instance),
-                     ALL(file_elements)},
-    [CALL_ERROR] = {.name = "mpit_call_error",
-                    .description =
-                        "A recorded MPI call returned an error. call: item of enumeration mpit_call; code: error code "
-                        "that the call returned; error_class: class of the error code; comm: the communicator's handle "
-                        "as a number, 0 without a communicator. Timestamp: return of the call." SITE,
-                    .bytes = sizeof(struct error_instance),
-                    ALL(error_elements)},
-    [CALL_STALLED] = {.name = "mpit_call_stalled",
-                      .description =
-                          "An MPI call waited without progress. call: item of enumeration mpit_call; "
-                          "time_ns: nanoseconds stalled, as in mpit_stall_time; comm: the communicator's "
-                          "handle as a number, 0 without a communicator. Timestamp: return of the call." SITE,
-                      .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                      .bytes = sizeof(struct stall_instance),
-                      ALL(stall_elements)},
-    [RMA_CALL] = {.name = "mpit_rma_call",
-                  .description = "A call on a window has returned. call: item of enumeration mpit_call; number: of the "
-                                 "window on its communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED "
-                                 "without a target; failed: 1 when MPI returned an error; bytes: at the target; "
-                                 "time_ns: nanoseconds inside the call. Timestamp: return of the call." SITE,
-                  .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                  .bound = true,
-                  .bytes = sizeof(struct access_instance),
-                  ALL(rma_elements)},
-    [IO_CALL] = {.name = "mpit_io_call",
-                 .description =
-                     "A call on a file has returned. call: item of enumeration mpit_call; number: of the file on its "
-                     "communicator, as in mpit_file_opened; failed: 1 when MPI returned an error; bytes: transferred "
-                     "by the call; time_ns: nanoseconds inside the call. Timestamp: return of the call." SITE,
-                 .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                 .bound = true,
-                 .bytes = sizeof(struct access_instance),
-                 ALL(io_elements)},
+        EVENT("mpit_window_created", object_instance, window_elements,
+              "A window was created. call: item of enumeration mpit_call; number: counts the windows created on comm, "
+              "from 1; window, comm: handles as numbers. Timestamp: return of the call." SITE),
+    [WINDOW_FREED] =
+        EVENT("mpit_window_freed", object_instance, window_elements,
+              "A window was freed. Elements as in mpit_window_created; window is no longer a valid handle. Timestamp: "
+              "return of the call." SITE),
+    [FILE_OPENED] =
+        EVENT("mpit_file_opened", object_instance, file_elements,
+              "A file was opened. call: item of enumeration mpit_call; number: counts the files opened on comm, from "
+              "1; file, comm: handles as numbers. Timestamp: return of the call." SITE),
+    [FILE_CLOSED] =
+        EVENT("mpit_file_closed", object_instance, file_elements,
+              "A file was closed. Elements as in mpit_file_opened; file is no longer a valid handle. Timestamp: return "
+              "of the call." SITE),
+    [CALL_ERROR] =
+        EVENT("mpit_call_error", error_instance, error_elements,
+              "A recorded MPI call returned an error. call: item of enumeration mpit_call; code: error code that the "
+              "call returned; error_class: class of the error code; comm: the communicator's handle as a number, 0 "
+              "without a communicator. Timestamp: return of the call." SITE),
+    [CALL_STALLED] =
+        EVENT("mpit_call_stalled", stall_instance, stall_elements,
+              "An MPI call waited without progress. call: item of enumeration mpit_call; time_ns: nanoseconds stalled, "
+              "as in mpit_stall_time; comm: the communicator's handle as a number, 0 without a communicator. "
+              "Timestamp: return of the call." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL),
+    [RMA_CALL] =
+        EVENT("mpit_rma_call", access_instance, rma_elements,
+              "A call on a window has returned. call: item of enumeration mpit_call; number: of the window on its "
+              "communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED without a target; failed: 1 when "
+              "MPI returned an error; bytes: at the target; time_ns: nanoseconds inside the call. Timestamp: return of "
+              "the call." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL, .bound = true),
+    [IO_CALL] =
+        EVENT("mpit_io_call", access_instance, io_elements,
+              "A call on a file has returned. call: item of enumeration mpit_call; number: of the file on its "
+              "communicator, as in mpit_file_opened; failed: 1 when MPI returned an error; bytes: transferred by the "
+              "call; time_ns: nanoseconds inside the call. Timestamp: return of the call." SITE,
+              .verbosity = MPIT_VERBOSITY_USER_DETAIL, .bound = true),
 };
 
 uint64_t listeners;

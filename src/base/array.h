@@ -36,6 +36,19 @@ static inline void *array_extend(void *array, size_t old, size_t count, size_t e
     return grown;
 }
 
+/* Stores where an array is now: `list` is the address of a pointer. */
+static inline bool array_moved(void *list, void *moved)
+{
+    if (moved)
+        memcpy(list, &moved, sizeof moved);
+    return moved != NULL;
+}
+
+/* The same three functions for an array that is kept in `list`. They are true if it is long enough now. */
+#define ARRAY_GROWN(list, count) array_moved(&(list), array_grow((list), (count), sizeof *(list)))
+#define ARRAY_RESERVED(list, room, count) array_moved(&(list), array_reserve((list), (room), (count), sizeof *(list)))
+#define ARRAY_EXTENDED(list, old, count) array_moved(&(list), array_extend((list), (old), (count), sizeof *(list)))
+
 /* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
  * first, then a member, as in bsearch. The members are in that order. */
 static inline size_t array_place(const void *key, const void *array, size_t count, size_t element,

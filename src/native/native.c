@@ -249,10 +249,8 @@ static struct {
 void native_session_add(uint64_t handle)
 {
     pthread_mutex_lock(&sessions.lock);
-    uint64_t *handles = array_grow(sessions.handles, sessions.count, sizeof *handles);
-    if (handles) {
-        sessions.handles = handles;
-        handles[sessions.count] = handle;
+    if (ARRAY_GROWN(sessions.handles, sessions.count)) {
+        sessions.handles[sessions.count] = handle;
         __atomic_store_n(&sessions.count, sessions.count + 1, __ATOMIC_RELEASE);
     } else {
         __atomic_store_n(&sessions.unknown, sessions.unknown + 1, __ATOMIC_RELEASE);

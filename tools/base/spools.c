@@ -58,11 +58,9 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
     spool_path_clean(output);
     if (!is_wanted_output(wanted, output))
         return 0;
-    struct spool *list = array_grow(spools->list, spools->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(spools->list, spools->count))
         return -1;
-    spools->list = list;
-    struct spool *spool = &list[spools->count++];
+    struct spool *spool = &spools->list[spools->count++];
     snprintf(spool->path, sizeof spool->path, "%s", path);
     snprintf(spool->home, sizeof spool->home, "%s", output);
     memcpy(spool->output, spool->home, sizeof spool->output);

@@ -26,22 +26,19 @@ static struct comparison_row *row_of(struct builder *builder, enum comparison_ki
     for (size_t i = 0; i < comparison->count; i++)
         if (comparison->rows[i].kind == kind && strcmp(comparison->rows[i].name, name) == 0)
             return &comparison->rows[i];
-    struct comparison_row *rows = array_grow(comparison->rows, comparison->count, sizeof *rows);
     struct comparison_row row = {.kind = kind,
                                  .name = strdup(name),
                                  .values = calloc((size_t)builder->all * VALUE_KINDS, sizeof(double)),
                                  .has = calloc(builder->all, sizeof(bool))};
-    if (rows)
-        comparison->rows = rows;
-    if (!rows || !row.name || !row.values || !row.has) {
+    if (!ARRAY_GROWN(comparison->rows, comparison->count) || !row.name || !row.values || !row.has) {
         free(row.name);
         free(row.values);
         free(row.has);
         builder->failed = true;
         return NULL;
     }
-    rows[comparison->count] = row;
-    return &rows[comparison->count++];
+    comparison->rows[comparison->count] = row;
+    return &comparison->rows[comparison->count++];
 }
 
 static void row_add(struct builder *builder, enum comparison_kind kind, const char *name, double seconds,

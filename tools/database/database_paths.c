@@ -106,12 +106,10 @@ int64_t database_path_of_place(struct database_paths *paths, struct call_places 
         return 0;
     if (place >= paths->place_count) {
         size_t count = array_room(paths->place_count, 64, (size_t)place + 1);
-        int64_t *of_place = array_extend(paths->of_place, paths->place_count, count, sizeof *of_place);
-        if (!of_place) {
+        if (!ARRAY_EXTENDED(paths->of_place, paths->place_count, count)) {
             paths->no_memory = true;
             return 0;
         }
-        paths->of_place = of_place;
         paths->place_count = count;
     }
     if (!paths->of_place[place])

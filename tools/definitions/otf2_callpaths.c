@@ -65,11 +65,9 @@ static int function_number(struct building *building, const char *name, const ch
                     : context_number_find(&building->functions, name_id, file_id, number);
     if (known)
         return known < 0 ? -1 : 0;
-    struct trace_function *functions = array_grow(paths->functions, paths->function_count, sizeof *functions);
-    if (!functions)
+    if (!ARRAY_GROWN(paths->functions, paths->function_count))
         return -1;
-    paths->functions = functions;
-    functions[paths->function_count++] =
+    paths->functions[paths->function_count++] =
         (struct trace_function){paths->texts.list[name_id], paths->texts.list[file_id]};
     return 0;
 }
@@ -81,11 +79,9 @@ static int line_number(struct building *building, const char *file, uint32_t lin
     int known = file_id == UINT32_MAX ? -1 : context_number_find(&building->lines, file_id, line, number);
     if (known)
         return known < 0 ? -1 : 0;
-    struct trace_line *lines = array_grow(paths->lines, paths->line_count, sizeof *lines);
-    if (!lines)
+    if (!ARRAY_GROWN(paths->lines, paths->line_count))
         return -1;
-    paths->lines = lines;
-    lines[paths->line_count++] = (struct trace_line){paths->texts.list[file_id], line};
+    paths->lines[paths->line_count++] = (struct trace_line){paths->texts.list[file_id], line};
     return 0;
 }
 
@@ -106,12 +102,10 @@ static int context_enter(struct building *building, const struct summary_sites *
     *context = number;
     if (known)
         return 0;
-    struct trace_context *contexts = array_grow(paths->contexts, paths->context_count, sizeof *contexts);
-    if (!contexts)
+    if (!ARRAY_GROWN(paths->contexts, paths->context_count))
         return -1;
-    paths->contexts = contexts;
-    uint32_t depth = caller == NO_CONTEXT ? 0 : contexts[caller].depth + 1;
-    contexts[paths->context_count++] = (struct trace_context){function, line, caller, depth};
+    uint32_t depth = caller == NO_CONTEXT ? 0 : paths->contexts[caller].depth + 1;
+    paths->contexts[paths->context_count++] = (struct trace_context){function, line, caller, depth};
     return 0;
 }
 

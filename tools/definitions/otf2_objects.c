@@ -107,13 +107,11 @@ uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t
             snprintf(text + used, sizeof text - used, " in rank %u", (uint32_t)(number >> 32));
         name = text;
     }
-    struct file_key *keys = array_grow(set->file_keys, set->files.count, sizeof *keys);
-    if (!keys)
+    if (!ARRAY_GROWN(set->file_keys, set->files.count))
         return UINT32_MAX;
-    set->file_keys = keys;
     uint32_t count = set->files.count, file = trace_strings_id(&set->files, name);
     if (file == count)
-        keys[file] = (struct file_key){kind, owner, number};
+        set->file_keys[file] = (struct file_key){kind, owner, number};
     return file;
 }
 
@@ -122,10 +120,8 @@ static struct trace_object *object_add(struct object_set *set, enum object_kind 
     bool window = kind == OBJECT_WINDOW;
     struct trace_object ***list = window ? &set->windows : &set->handles;
     uint32_t *count = window ? &set->window_count : &set->handle_count;
-    struct trace_object **grown = array_grow(*list, *count, sizeof **list);
-    if (!grown)
+    if (!ARRAY_GROWN(*list, *count))
         return NULL;
-    *list = grown;
     uint32_t file = window ? 0 : trace_file_find(set, kind, comm, number);
     struct trace_object *object =
         file == UINT32_MAX ? NULL : keytable_make(&set->objects, owner_key(kind, comm), number, sizeof *object);
@@ -164,17 +160,15 @@ uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32
             return group->id;
         occurrence++;
     }
-    struct trace_group **list = array_grow(set->group_list, set->group_count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(set->group_list, set->group_count))
         return NO_GROUP;
-    set->group_list = list;
     group = keytable_make(&set->groups, hash, occurrence, sizeof *group + count * sizeof *members);
     if (!group)
         return NO_GROUP;
     group->count = count;
     memcpy(group->members, members, count * sizeof *members);
     group->id = set->group_count;
-    list[set->group_count++] = group;
+    set->group_list[set->group_count++] = group;
     return group->id;
 }
 

@@ -490,10 +490,8 @@ static int view_places_find(struct view *view, const struct run_reader *run, uin
     size_t count = call_places_count(view->places) + 1;
     if (count == view->shown_count)
         return 0;
-    struct shown_place *shown = array_extend(view->shown, view->shown_count, count, sizeof *shown);
-    if (!shown)
+    if (!ARRAY_EXTENDED(view->shown, view->shown_count, count))
         return -1;
-    view->shown = shown;
     view->shown_count = count;
     return 0;
 }

@@ -326,12 +326,9 @@ static size_t call_slot(struct metric_table *table, const char *raw)
         memcpy(table->calls[place], name, sizeof *table->calls);
         return place;
     }
-    char(*calls)[CALL_NAME_BYTES] =
-        table->call_count < CALLS_MOST ? array_grow(table->calls, table->call_count, sizeof *calls) : NULL;
-    if (!calls)
+    if (table->call_count >= CALLS_MOST || !ARRAY_GROWN(table->calls, table->call_count))
         return METRIC_SLOTS_MOST;
-    table->calls = calls;
-    memcpy(calls[table->call_count], name, sizeof *calls);
+    memcpy(table->calls[table->call_count], name, sizeof *table->calls);
     return table->call_count++;
 }
 

@@ -26,10 +26,8 @@ struct figure_row *figure_row(struct figure_set *set, size_t metric)
 struct figure_row *figure_row_make(struct figure_set *set, const struct metric *metric, size_t number)
 {
     if (number >= set->count) {
-        struct figure_row *rows = array_extend(set->rows, set->count, number + 1, sizeof *rows);
-        if (!rows)
+        if (!ARRAY_EXTENDED(set->rows, set->count, number + 1))
             return NULL;
-        set->rows = rows;
         set->count = number + 1;
     }
     struct figure_row *row = &set->rows[number];
@@ -98,11 +96,9 @@ static struct observed_job *job_find(struct observation *observation, const stru
                 return &observation->jobs[i];
             namesake = true;
         }
-    struct observed_job *jobs = array_grow(observation->jobs, observation->job_count, sizeof *jobs);
-    if (!jobs)
+    if (!ARRAY_GROWN(observation->jobs, observation->job_count))
         return NULL;
-    observation->jobs = jobs;
-    struct observed_job *job = &jobs[observation->job_count++];
+    struct observed_job *job = &observation->jobs[observation->job_count++];
     *job = (struct observed_job){.job = header->job, .owner = owner, .namesake = namesake};
     user_name(job->user, owner);
     snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
@@ -135,10 +131,7 @@ static bool is_process(const struct observed_process *process, const struct run_
 static struct observed_process *observed_process_add(struct observed_job *job, const struct run_header *header,
                                                      const char *path)
 {
-    struct observed_process **list = array_grow(job->processes, job->count, sizeof *list);
-    struct observed_process *process = list ? calloc(1, sizeof *process) : NULL;
-    if (list)
-        job->processes = list;
+    struct observed_process *process = ARRAY_GROWN(job->processes, job->count) ? calloc(1, sizeof *process) : NULL;
     if (!process)
         return NULL;
     *process = (struct observed_process){.job = header->job,
@@ -146,6 +139,7 @@ static struct observed_process *observed_process_add(struct observed_job *job, c
                                          .pid = header->pid,
                                          .begin_realtime_ns = header->begin_realtime_ns,
                                          .path = strdup(path)};
+    struct observed_process **list = job->processes;
     size_t at = 0;
     while (at < job->count && list[at]->rank < process->rank)
         at++;

@@ -67,12 +67,10 @@ static size_t observed_comm_place(struct observed_process *process, const struct
     if (strcmp(name, COMM_OTHERS) == 0)
         return SIZE_MAX;
     if (place == process->comm_count) {
-        struct observed_comm *comms = used && place < most ? array_grow(process->comms, place, sizeof *comms) : NULL;
-        if (!comms)
+        if (!used || place >= most || !ARRAY_GROWN(process->comms, place))
             return SIZE_MAX;
-        process->comms = comms;
-        comms[place] = (struct observed_comm){.size = record->size};
-        memcpy(comms[place].name, name, COMM_NAME_BYTES);
+        process->comms[place] = (struct observed_comm){.size = record->size};
+        memcpy(process->comms[place].name, name, COMM_NAME_BYTES);
         process->comm_count++;
     }
     memcpy(process->comms[place].label, record->label, COMM_LABEL_BYTES);

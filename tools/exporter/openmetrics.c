@@ -41,10 +41,8 @@ void labels_add(struct textbuffer *labels, const char *name, const char *value)
 
 static struct metric_family *family_make(struct exposition *exposition, const char *name, const char *help)
 {
-    struct metric_family **families = array_grow(exposition->families, exposition->count, sizeof *families);
-    if (!families)
+    if (!ARRAY_GROWN(exposition->families, exposition->count))
         return NULL;
-    exposition->families = families;
     struct metric_family *family = calloc(1, sizeof *family);
     if (!family || !(family->name = strdup(name)) || !(family->help = strdup(help))) {
         if (family)

@@ -11,12 +11,10 @@ static struct series_user *series_user_find(struct series_room *room, uid_t user
     for (size_t i = 0; i < room->user_count; i++)
         if (room->users[i].user == user)
             return &room->users[i];
-    struct series_user *users = array_grow(room->users, room->user_count, sizeof *users);
-    if (!users)
+    if (!ARRAY_GROWN(room->users, room->user_count))
         return NULL;
-    room->users = users;
-    users[room->user_count] = (struct series_user){.user = user};
-    return &users[room->user_count++];
+    room->users[room->user_count] = (struct series_user){.user = user};
+    return &room->users[room->user_count++];
 }
 
 int series_room_note(struct series_room *room, uid_t user, size_t series)

@@ -51,10 +51,8 @@ struct evidence {
 
 static int times_add(struct times *times, uint64_t ticks)
 {
-    uint64_t *list = array_grow(times->list, times->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(times->list, times->count))
         return -1;
-    times->list = list;
     times->unordered = times->unordered || ticks < times->last;
     times->last = ticks;
     times->list[times->count++] = ticks;
@@ -186,11 +184,9 @@ static struct way *way_find(struct evidence *all, uint32_t from, uint32_t to)
     struct way *known = way_of(all, from, to);
     if (known)
         return known;
-    struct way *ways = array_grow(all->ways, all->way_count, sizeof *ways);
-    if (!ways)
+    if (!ARRAY_GROWN(all->ways, all->way_count))
         return NULL;
-    all->ways = ways;
-    struct way *way = &ways[all->way_count++];
+    struct way *way = &all->ways[all->way_count++];
     *way = (struct way){.from = from, .to = to, .next = all->first_way[to]};
     for (size_t i = 0; i < PARTS; i++)
         way->parts[i].took = NAN;

@@ -162,12 +162,10 @@ static struct live_seen *seen_of(struct live *live, uint64_t job)
     for (size_t i = 0; i < finder->seen_count; i++)
         if (finder->seen[i].job == job)
             return &finder->seen[i];
-    struct live_seen *list = array_grow(finder->seen, finder->seen_count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(finder->seen, finder->seen_count))
         return NULL;
-    finder->seen = list;
-    list[finder->seen_count] = (struct live_seen){.job = job, .since = live->looks};
-    return &list[finder->seen_count++];
+    finder->seen[finder->seen_count] = (struct live_seen){.job = job, .since = live->looks};
+    return &finder->seen[finder->seen_count++];
 }
 
 /* Chooses the jobs to show: jobs with a process that is alive here, or was a moment ago. For named paths it chooses all
@@ -257,18 +255,14 @@ static int process_add(struct live *live, const struct live_file *file, uint64_t
     if (!seen->alive_ns)
         seen->alive_ns = now_ns;
     if (i == live->job_count) {
-        struct live_job *jobs = array_grow(live->jobs, live->job_count, sizeof *jobs);
-        if (!jobs)
+        if (!ARRAY_GROWN(live->jobs, live->job_count))
             return -1;
-        live->jobs = jobs;
-        jobs[live->job_count++] = (struct live_job){.job = file->job, .since = seen->since};
+        live->jobs[live->job_count++] = (struct live_job){.job = file->job, .since = seen->since};
     }
     struct live_job *job = &live->jobs[i];
-    struct live_process *list = array_grow(job->processes, job->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(job->processes, job->count))
         return -1;
-    job->processes = list;
-    list[job->count++] = file->process;
+    job->processes[job->count++] = file->process;
     job->alive = job->alive || file->alive;
     if (file->open && run_size(&file->process.run.header) > job->world_size)
         job->world_size = run_size(&file->process.run.header);

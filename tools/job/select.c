@@ -14,13 +14,11 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
 {
     const char *at = text;
     do {
-        struct rank_range *ranks = array_grow(selection->ranks, selection->rank_count, sizeof *ranks);
-        if (!ranks) {
+        if (!ARRAY_GROWN(selection->ranks, selection->rank_count)) {
             snprintf(problem, SELECT_PROBLEM_BYTES, "out of memory");
             return -1;
         }
-        selection->ranks = ranks;
-        if (!rank_range_read(&at, &ranks[selection->rank_count])) {
+        if (!rank_range_read(&at, &selection->ranks[selection->rank_count])) {
             snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' is not a list of ranks; " RANK_LIST_ALLOWED, text);
             return -1;
         }

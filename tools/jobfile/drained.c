@@ -35,11 +35,9 @@ static bool chunks_note(struct drained *drained, uint64_t end)
         drained->lost += was_sound && !sound;
         if (!sound)
             continue;
-        struct drained_chunk *list = array_grow(drained->list, drained->count, sizeof *list);
-        if (!list)
+        if (!ARRAY_GROWN(drained->list, drained->count))
             return false;
-        drained->list = list;
-        list[drained->count++] = (struct drained_chunk){*chunk, chunk};
+        drained->list[drained->count++] = (struct drained_chunk){*chunk, chunk};
     }
     return true;
 }

@@ -102,11 +102,9 @@ static bool sections_walk(struct job_index *index, int fd, uint64_t file_bytes)
     while (index->count < SECTIONS_MOST && file_bytes - index->end >= sizeof head &&
            bytes_read(fd, &head, sizeof head, index->end) && section_is_sound(&head, file_bytes - index->end) &&
            head.kind < SECTION_INDEX) {
-        struct section_entry *list = array_grow(index->list, index->count, sizeof *list);
-        if (!list)
+        if (!ARRAY_GROWN(index->list, index->count))
             return false;
-        index->list = list;
-        list[index->count++] = (struct section_entry){
+        index->list[index->count++] = (struct section_entry){
             .kind = head.kind, .begin = index->end, .bytes = head.bytes, .process = head.process};
         index->end += head.bytes;
     }

@@ -95,13 +95,11 @@ int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t p
 
 static int section_note(struct job_writer *writer, const struct section_entry *entry)
 {
-    struct section_entry *list = array_reserve(writer->list, &writer->room, writer->count, sizeof *list);
-    if (!list) {
+    if (!ARRAY_RESERVED(writer->list, &writer->room, writer->count)) {
         errno = ENOMEM;
         return -1;
     }
-    writer->list = list;
-    list[writer->count++] = *entry;
+    writer->list[writer->count++] = *entry;
     return 0;
 }
 

@@ -22,10 +22,8 @@ static uint64_t summary_number(struct page_places *places, uint32_t place)
 static int numbers_grow(struct page_places *places, uint32_t place)
 {
     size_t capacity = array_room(places->capacity, 64, (size_t)place + 1);
-    uint32_t *numbers = array_extend(places->numbers, places->capacity, capacity, sizeof *numbers);
-    if (!numbers)
+    if (!ARRAY_EXTENDED(places->numbers, places->capacity, capacity))
         return -1;
-    places->numbers = numbers;
     places->capacity = capacity;
     return 0;
 }

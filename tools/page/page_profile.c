@@ -33,10 +33,8 @@ static json_t *profile_name_number(struct flame *flame, const struct frame *fram
 {
     if (frame->number >= flame->frame_count) {
         size_t count = 2 * (size_t)frame->number + 64;
-        uint64_t *numbers = array_extend(flame->numbers, flame->frame_count, count, sizeof *numbers);
-        if (!numbers)
+        if (!ARRAY_EXTENDED(flame->numbers, flame->frame_count, count))
             return json_null();
-        flame->numbers = numbers;
         flame->frame_count = count;
     }
     if (!flame->numbers[frame->number]) {

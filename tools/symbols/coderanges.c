@@ -10,11 +10,9 @@ void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, ui
 {
     if (ranges->count == RANGES_MOST)
         return;
-    struct code_range *list = array_grow(ranges->list, ranges->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(ranges->list, ranges->count))
         return;
-    ranges->list = list;
-    list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
+    ranges->list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
 }
 
 /* A search goes backwards, so the preferred range comes last. */

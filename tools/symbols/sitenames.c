@@ -7,10 +7,8 @@
 
 static struct summary_frame *frame_place(struct site_naming *naming)
 {
-    struct summary_frame *frames = array_grow(naming->frames, naming->count, sizeof *frames);
-    if (!frames)
+    if (!ARRAY_GROWN(naming->frames, naming->count))
         return NULL;
-    naming->frames = frames;
     return &naming->frames[naming->count++];
 }
 

@@ -71,15 +71,13 @@ bool names_list_module(struct names_list *list, const char *path, const uint8_t 
 {
     struct summary_sites *sites = &list->summary.sites;
     struct summary_module module = {.build_id_bytes = build_id_bytes, .path = text_place(list, path)};
-    struct summary_module *modules = array_grow(sites->modules, sites->module_count, sizeof *modules);
-    sites->modules = modules ? modules : sites->modules;
-    if (!modules || !module.path || build_id_bytes > sizeof module.build_id ||
+    if (!ARRAY_GROWN(sites->modules, sites->module_count) || !module.path || build_id_bytes > sizeof module.build_id ||
         sites->module_count == PATH_MODULES_MOST) {
         list->full = true;
         return false;
     }
     memcpy(module.build_id, build_id, build_id_bytes);
-    modules[sites->module_count++] = module;
+    sites->modules[sites->module_count++] = module;
     return true;
 }
 
@@ -102,15 +100,12 @@ bool names_list_place(struct names_list *list, const struct symbol_place *place)
                                       .line = place->lines[i].line,
                                       .inlined = i + 1 < place->count,
                                       .reserved = start_distance(place)};
-        struct summary_frame *frames =
-            sites->frame_count < FRAMES_MOST ? array_grow(sites->frames, sites->frame_count, sizeof *frames) : NULL;
-        list->full |= !frames;
+        list->full |= sites->frame_count >= FRAMES_MOST || !ARRAY_GROWN(sites->frames, sites->frame_count);
         if (list->full) { /* a place is stored as a whole */
             sites->frame_count = before;
             return false;
         }
-        sites->frames = frames;
-        frames[sites->frame_count++] = frame;
+        sites->frames[sites->frame_count++] = frame;
     }
     return true;
 }

@@ -232,10 +232,8 @@ static int slots_make(const struct top_reading *reading, struct top_rank *rank)
     const struct run_reader *run = reading->run;
     if (run->slot_count <= rank->slot_count)
         return 0;
-    struct top_slot *slots = array_extend(rank->slots, rank->slot_count, run->slot_count, sizeof *slots);
-    if (!slots)
+    if (!ARRAY_EXTENDED(rank->slots, rank->slot_count, run->slot_count))
         return -1;
-    rank->slots = slots;
     rank->slot_count = run->slot_count;
     return 0;
 }

@@ -336,12 +336,10 @@ static struct top_job *job_make(struct top_model *model, uint64_t number)
     for (size_t i = 0; i < model->job_count; i++)
         if (model->jobs[i].job == number)
             return &model->jobs[i];
-    struct top_job *jobs = array_grow(model->jobs, model->job_count, sizeof *jobs);
-    if (!jobs)
+    if (!ARRAY_GROWN(model->jobs, model->job_count))
         return NULL;
-    model->jobs = jobs;
-    jobs[model->job_count] = (struct top_job){.keyed = {.key = {number, 1}}, .job = number};
-    return &jobs[model->job_count++];
+    model->jobs[model->job_count] = (struct top_job){.keyed = {.key = {number, 1}}, .job = number};
+    return &model->jobs[model->job_count++];
 }
 
 int top_model_update(struct top_model *model, const struct live *live)

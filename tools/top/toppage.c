@@ -52,13 +52,10 @@ void top_page_clear(struct top_page *page)
 /* Takes over the text, which may be NULL. A row less is shown without memory. */
 static void page_row_add(struct top_page *page, uint64_t first, uint64_t second, char *text)
 {
-    struct top_row *rows = text ? array_grow(page->rows, page->count, sizeof *rows) : NULL;
-    if (!rows) {
+    if (text && ARRAY_GROWN(page->rows, page->count))
+        page->rows[page->count++] = (struct top_row){text, {first, second}};
+    else
         free(text);
-        return;
-    }
-    page->rows = rows;
-    rows[page->count++] = (struct top_row){text, {first, second}};
 }
 
 void top_page_add(struct top_page *page, uint64_t first, uint64_t second, const char *format, ...)

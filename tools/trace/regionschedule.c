@@ -20,11 +20,9 @@ static int scheduled_order(const void *one, const void *other)
 /* Adds a place. Returns NULL without memory. */
 static struct scheduled *list_place(struct scheduled_list *list)
 {
-    struct scheduled *longer = array_reserve(list->list, &list->capacity, list->count, sizeof *longer);
-    if (!longer)
+    if (!ARRAY_RESERVED(list->list, &list->capacity, list->count))
         return NULL;
-    list->list = longer;
-    return &longer[list->count++];
+    return &list->list[list->count++];
 }
 
 /* ---- the heap of short ones -------------------------------------------------------------------------------------- */

@@ -95,11 +95,9 @@ static uint32_t claim_parent(const struct claims *claims, const struct claim *cl
 static struct trace_comm *trace_comm_add(const struct claims *claims, const struct claim *claim)
 {
     struct trace_comms *comms = claims->comms;
-    struct trace_comm *list = array_grow(comms->list, comms->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(comms->list, comms->count))
         return NULL;
-    comms->list = list;
-    struct trace_comm *comm = &list[comms->count];
+    struct trace_comm *comm = &comms->list[comms->count];
     *comm = (struct trace_comm){
         .name = claim->record->name, .parent = claim_parent(claims, claim), .size = claim->record->size, .label = ""};
     comm->members = malloc((size_t)comm->size * sizeof *comm->members);

@@ -42,13 +42,10 @@ static int region_collect(struct trace_instruments *instruments, const struct ru
 {
     if (instrument_region_find(instruments, record) < instruments->region_count)
         return 0;
-    const struct instrument_record **regions =
-        array_grow(instruments->regions, instruments->region_count, sizeof *regions);
-    if (!regions)
+    if (!ARRAY_GROWN(instruments->regions, instruments->region_count))
         return -1;
-    instruments->regions = regions;
     run_reader_hold(run);
-    regions[instruments->region_count++] = record;
+    instruments->regions[instruments->region_count++] = record;
     return 0;
 }
 
@@ -57,12 +54,11 @@ static int metric_add(struct trace_instruments *instruments, const struct run_re
 {
     if (metric_find(instruments, run, record, element) < instruments->metric_count)
         return 0;
-    struct trace_metric *metrics = array_grow(instruments->metrics, instruments->metric_count, sizeof *metrics);
-    if (!metrics)
+    if (!ARRAY_GROWN(instruments->metrics, instruments->metric_count))
         return -1;
-    instruments->metrics = metrics;
     run_reader_hold(run);
-    metrics[instruments->metric_count++] = (struct trace_metric){run, record, element, bound_comm_name(run, record)};
+    instruments->metrics[instruments->metric_count++] =
+        (struct trace_metric){run, record, element, bound_comm_name(run, record)};
     return 0;
 }
 

@@ -40,12 +40,10 @@ static bool waits_own(struct waits *waits)
         return true;
     struct wait *list = NULL;
     for (size_t i = 0; i < waits->count; i++) {
-        struct wait *grown = array_grow(list, i, sizeof *list);
-        if (!grown) {
+        if (!ARRAY_GROWN(list, i)) {
             free(list);
             return false;
         }
-        list = grown;
         list[i] = waits->list[i];
     }
     waits->list = list;
@@ -58,10 +56,8 @@ static bool wait_add(struct waits *waits, int32_t rank, enum wait_kind kind)
     for (size_t i = 0; i < waits->count; i++)
         if (waits->list[i].rank == rank && waits->list[i].kind == kind)
             return true;
-    struct wait *list = waits_own(waits) ? array_grow(waits->list, waits->count, sizeof *list) : NULL;
-    if (!list)
+    if (!waits_own(waits) || !ARRAY_GROWN(waits->list, waits->count))
         return false;
-    waits->list = list;
     waits->list[waits->count++] = (struct wait){rank, kind};
     return true;
 }

@@ -26,11 +26,9 @@ static bool member_add(struct members *members, size_t file, const struct comm_r
     list->name = list->name ? list->name : record->name;
     if (list->count && list->list[list->count - 1].file == file)
         return true; /* the first of this name counts */
-    struct member *longer = array_grow(list->list, list->count, sizeof *longer);
-    if (!longer)
+    if (!ARRAY_GROWN(list->list, list->count))
         return false;
-    list->list = longer;
-    longer[list->count++] = (struct member){.file = file, .record = record};
+    list->list[list->count++] = (struct member){.file = file, .record = record};
     return true;
 }
 
@@ -137,22 +135,18 @@ const struct absence *absence_find(const struct member_list *members, uint32_t c
 
 struct absence *absence_make(struct member_list *members, uint32_t call, uint64_t done)
 {
-    struct absence *absences = array_grow(members->absences, members->absence_count, sizeof *absences);
-    if (!absences)
+    if (!ARRAY_GROWN(members->absences, members->absence_count))
         return NULL;
-    members->absences = absences;
-    absences[members->absence_count] = (struct absence){.call = call, .done = done};
-    return &absences[members->absence_count++];
+    members->absences[members->absence_count] = (struct absence){.call = call, .done = done};
+    return &members->absences[members->absence_count++];
 }
 
 bool absence_add(struct absence *absence, int32_t rank)
 {
     if (absence->count && absence->list[absence->count - 1].rank == rank)
         return true;
-    struct wait *list = array_grow(absence->list, absence->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(absence->list, absence->count))
         return false;
-    absence->list = list;
-    list[absence->count++] = (struct wait){rank, WAIT_ALL};
+    absence->list[absence->count++] = (struct wait){rank, WAIT_ALL};
     return true;
 }

@@ -83,14 +83,11 @@ static MPIX_Monitor_coll *coll_find(struct difference *difference, const char *k
     for (uint32_t i = 0; i < interval->coll_count; i++)
         if (difference->colls[i].kind == kind && difference->colls[i].processes == processes)
             return &difference->colls[i];
-    MPIX_Monitor_coll *colls = difference->colls;
-    colls = array_reserve(colls, &difference->coll_room, interval->coll_count, sizeof *colls);
-    if (!colls) {
+    if (!ARRAY_RESERVED(difference->colls, &difference->coll_room, interval->coll_count)) {
         difference->whole = false;
         return NULL;
     }
-    difference->colls = colls;
-    MPIX_Monitor_coll *coll = &colls[interval->coll_count++];
+    MPIX_Monitor_coll *coll = &difference->colls[interval->coll_count++];
     *coll = (MPIX_Monitor_coll){.bytes = sizeof *coll, .kind = kind, .processes = processes};
     return coll;
 }

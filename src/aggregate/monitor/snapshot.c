@@ -89,10 +89,8 @@ static inline bool words_any(const uint64_t *from, size_t count)
 static bool tape_extend(struct snapshot *snapshot, size_t words)
 {
     size_t room = array_room(snapshot->room, 16 * RECORD_WORDS, words);
-    uint64_t *tape = array_extend(snapshot->tape, snapshot->room, room, sizeof *tape);
-    if (!tape)
+    if (!ARRAY_EXTENDED(snapshot->tape, snapshot->room, room))
         return false;
-    snapshot->tape = tape;
     snapshot->room = room;
     return true;
 }
@@ -100,10 +98,8 @@ static bool tape_extend(struct snapshot *snapshot, size_t words)
 static bool index_extend(struct snapshot *snapshot, uint32_t slots)
 {
     uint32_t room = (uint32_t)array_room(snapshot->slot_room, 64, slots);
-    uint32_t *index = array_extend(snapshot->index, snapshot->slot_room, room, sizeof *index);
-    if (!index)
+    if (!ARRAY_EXTENDED(snapshot->index, snapshot->slot_room, room))
         return false;
-    snapshot->index = index;
     snapshot->slot_room = room;
     return true;
 }
@@ -111,10 +107,8 @@ static bool index_extend(struct snapshot *snapshot, uint32_t slots)
 static bool calls_extend(struct snapshot *snapshot, uint32_t threads)
 {
     uint32_t room = (uint32_t)array_room(snapshot->call_room, 16, threads);
-    struct call_snapshot *calls = array_extend(snapshot->calls, snapshot->call_room, room, sizeof *calls);
-    if (!calls)
+    if (!ARRAY_EXTENDED(snapshot->calls, snapshot->call_room, room))
         return false;
-    snapshot->calls = calls;
     snapshot->call_room = room;
     return true;
 }
@@ -422,10 +416,8 @@ static void process_take(struct snapshot *snapshot, unsigned parts)
 static bool paths_extend(struct snapshot *snapshot, uint32_t count)
 {
     uint32_t room = (uint32_t)array_room(snapshot->path_room, 256, count);
-    struct path_snapshot *paths = array_extend(snapshot->paths, snapshot->path_room, room, sizeof *paths);
-    if (!paths)
+    if (!ARRAY_EXTENDED(snapshot->paths, snapshot->path_room, room))
         return false;
-    snapshot->paths = paths;
     snapshot->path_room = room;
     return true;
 }

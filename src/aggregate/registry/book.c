@@ -411,12 +411,10 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
 static bool views_extend(struct ledger *ledger, uint32_t slot)
 {
     uint32_t count = (uint32_t)array_room(ledger->view_count, 16, slot + 1);
-    struct view **views = array_extend(ledger->views, ledger->view_count, count, sizeof *views);
-    if (!views) {
+    if (!ARRAY_EXTENDED(ledger->views, ledger->view_count, count)) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return false;
     }
-    ledger->views = views;
     ledger->view_count = count;
     return true;
 }

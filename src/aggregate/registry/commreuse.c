@@ -169,10 +169,8 @@ static struct view *sum_view(struct comm_sum *sum, uint32_t thread)
 {
     if (thread >= sum->view_count) {
         uint32_t count = thread + 16;
-        struct view **views = array_extend(sum->views, sum->view_count, count, sizeof *views);
-        if (!views)
+        if (!ARRAY_EXTENDED(sum->views, sum->view_count, count))
             return NULL;
-        sum->views = views;
         sum->view_count = count;
     }
     struct ledger *ledger = sum->views[thread] ? NULL : ledger_find(thread);

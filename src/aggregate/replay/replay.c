@@ -142,11 +142,9 @@ static bool event_count(struct replay *replay, const struct whole_event *whole)
 
 static bool sieve_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
 {
-    struct replayed_nest *nests = array_reserve(sieve->nests, &sieve->nest_room, sieve->nest_count, sizeof *nests);
-    if (!nests)
+    if (!ARRAY_RESERVED(sieve->nests, &sieve->nest_room, sieve->nest_count))
         return false;
-    sieve->nests = nests;
-    nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
+    sieve->nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
     return true;
 }
 

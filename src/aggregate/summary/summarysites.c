@@ -44,21 +44,17 @@ static uint32_t module_add(struct summary_sites *sites, const uint8_t *build_id,
     for (uint64_t i = 0; i < sites->module_count; i++)
         if (memcmp(&sites->modules[i], &module, sizeof module) == 0)
             return (uint32_t)i + 1;
-    struct summary_module *modules = array_grow(sites->modules, sites->module_count, sizeof *modules);
-    if (!modules)
+    if (!ARRAY_GROWN(sites->modules, sites->module_count))
         return 0;
-    sites->modules = modules;
-    modules[sites->module_count++] = module;
+    sites->modules[sites->module_count++] = module;
     return (uint32_t)sites->module_count;
 }
 
 static bool frame_add(struct summary_sites *sites, const struct summary_frame *frame)
 {
-    struct summary_frame *frames = array_grow(sites->frames, sites->frame_count, sizeof *frames);
-    if (!frames)
+    if (!ARRAY_GROWN(sites->frames, sites->frame_count))
         return false;
-    sites->frames = frames;
-    frames[sites->frame_count++] = *frame;
+    sites->frames[sites->frame_count++] = *frame;
     return true;
 }
 
@@ -118,14 +114,12 @@ static int by_hash(const void *one, const void *other)
 /* Appends a site, without frames. Call sites_sort after the last one. NULL: no memory. */
 static struct summary_site *site_append(struct summary_sites *sites, const struct summary_site *site)
 {
-    struct summary_site *list = array_grow(sites->list, sites->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(sites->list, sites->count))
         return NULL;
-    sites->list = list;
-    list[sites->count] = *site;
-    list[sites->count].first_frame = (uint32_t)sites->frame_count;
-    list[sites->count].frame_count = 0;
-    return &list[sites->count++];
+    sites->list[sites->count] = *site;
+    sites->list[sites->count].first_frame = (uint32_t)sites->frame_count;
+    sites->list[sites->count].frame_count = 0;
+    return &sites->list[sites->count++];
 }
 
 /* Orders the sites by hash, and adds up those with the same one. */

@@ -94,22 +94,17 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
 /* `taken` is a copy of its header. */
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken)
 {
-    const struct chunk_header **chunks = array_grow(reader->chunks, reader->chunk_count, sizeof *chunks);
-    reader->chunks = chunks ? chunks : reader->chunks;
-    uint32_t *threads = chunks ? array_grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
-    reader->chunk_threads = threads ? threads : reader->chunk_threads;
-    if (!threads)
+    if (!ARRAY_GROWN(reader->chunks, reader->chunk_count) || !ARRAY_GROWN(reader->chunk_threads, reader->chunk_count))
         return reader_fail(reader, "has more chunks than memory can hold");
-    threads[reader->chunk_count] = taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* a thread is writing it */
-    chunks[reader->chunk_count++] = chunk;
+    reader->chunk_threads[reader->chunk_count] =
+        taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* a thread is writing it */
+    reader->chunks[reader->chunk_count++] = chunk;
     bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
     if (lasts && reader->header.trace_policy != TRACE_RING)
         return 0;
-    const struct chunk_header **rare = array_grow(reader->rare, reader->rare_count, sizeof *rare);
-    if (!rare)
+    if (!ARRAY_GROWN(reader->rare, reader->rare_count))
         return reader_fail(reader, "has more chunks than memory can hold");
-    reader->rare = rare;
-    rare[reader->rare_count++] = chunk;
+    reader->rare[reader->rare_count++] = chunk;
     return 0;
 }
 
@@ -180,11 +175,8 @@ static int threads_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: event counter of thread %u", thread->index);
         if (thread->index >= reader->thread_count) {
             size_t count = thread->index + 1u;
-            const struct thread_record **threads =
-                array_extend(reader->threads, reader->thread_count, count, sizeof *threads);
-            if (!threads)
+            if (!ARRAY_EXTENDED(reader->threads, reader->thread_count, count))
                 return reader_fail(reader, "has more threads than memory can hold");
-            reader->threads = threads;
             reader->thread_count = count;
         }
         if (reader->threads[thread->index])
@@ -238,11 +230,8 @@ static int instruments_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: values or items of instrument %u", record->id);
         if (record->id >= reader->instrument_count) {
             size_t count = record->id + 1u;
-            const struct instrument_record **instruments =
-                array_extend(reader->instruments, reader->instrument_count, count, sizeof *instruments);
-            if (!instruments)
+            if (!ARRAY_EXTENDED(reader->instruments, reader->instrument_count, count))
                 return reader_fail(reader, "has more instruments than memory can hold");
-            reader->instruments = instruments;
             reader->instrument_count = count;
         }
         if (reader->instruments[record->id])
@@ -284,11 +273,8 @@ static int stretches_find(struct run_reader *reader)
             reader->stretch_count >= most)
             return reader_fail(reader, "is damaged: the record at byte %llu of when the trace was on is not valid",
                                (unsigned long long)offset);
-        const struct trace_stretch **stretches =
-            array_grow(reader->stretches, reader->stretch_count, sizeof *stretches);
-        if (!stretches)
+        if (!ARRAY_GROWN(reader->stretches, reader->stretch_count))
             return reader_fail(reader, "has more records of when the trace was on than memory can hold");
-        reader->stretches = stretches;
         reader->stretches[reader->stretch_count++] = stretch;
         later = stretch->begin_ticks;
         offset = stretch->next;

@@ -16,11 +16,9 @@ struct found {
 
 static struct comm_record *found_add(struct found *found)
 {
-    struct comm_record *list = array_grow(found->list, found->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(found->list, found->count))
         return NULL;
-    found->list = list;
-    return &list[found->count++];
+    return &found->list[found->count++];
 }
 
 static bool record_is_sound(const struct comm_record *record)

@@ -15,11 +15,9 @@ static bool record_is_call(const struct event *event)
 /* NULL: no memory. */
 static struct run_gap *gap_add(struct run_gaps *gaps)
 {
-    struct run_gap *list = array_grow(gaps->list, gaps->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_GROWN(gaps->list, gaps->count))
         return NULL;
-    gaps->list = list;
-    return &list[gaps->count++];
+    return &gaps->list[gaps->count++];
 }
 
 /* The state of the walk over a thread. */

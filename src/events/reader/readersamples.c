@@ -141,22 +141,19 @@ static bool sample_module_take(struct sample_cursor *cursor, const struct sample
         return true;
     if (cursor->module_count == MODULES_MOST)
         return false;
-    struct module *modules = array_grow(cursor->modules, cursor->module_count, sizeof *modules);
-    cursor->modules = modules ? modules : cursor->modules;
-    char **texts = modules ? array_grow(cursor->texts, cursor->module_count, sizeof *texts) : NULL;
-    cursor->texts = texts ? texts : cursor->texts;
-    char *text = texts ? malloc(head.path_bytes + sizeof head.build_id) : NULL;
+    bool grown = ARRAY_GROWN(cursor->modules, cursor->module_count) && ARRAY_GROWN(cursor->texts, cursor->module_count);
+    char *text = grown ? malloc(head.path_bytes + sizeof head.build_id) : NULL;
     if (!text)
         return false;
     memcpy(text, head.build_id, sizeof head.build_id);
     memcpy(text + sizeof head.build_id, record->path, head.path_bytes);
-    texts[cursor->module_count] = text;
-    modules[cursor->module_count++] = (struct module){.begin = head.begin,
-                                                      .end = head.end,
-                                                      .bias = head.bias,
-                                                      .path = text + sizeof head.build_id,
-                                                      .build_id = (const uint8_t *)text,
-                                                      .build_id_bytes = head.build_id_bytes};
+    cursor->texts[cursor->module_count] = text;
+    cursor->modules[cursor->module_count++] = (struct module){.begin = head.begin,
+                                                              .end = head.end,
+                                                              .bias = head.bias,
+                                                              .path = text + sizeof head.build_id,
+                                                              .build_id = (const uint8_t *)text,
+                                                              .build_id_bytes = head.build_id_bytes};
     return true;
 }
 

@@ -47,16 +47,14 @@ static int block_owner_check(struct run_reader *reader, const struct tally_block
 
 static int block_add(struct run_reader *reader, const struct tally_block *head, const uint64_t *cells)
 {
-    struct run_block *blocks = array_grow(reader->blocks, reader->block_count, sizeof *blocks);
-    if (!blocks)
+    if (!ARRAY_GROWN(reader->blocks, reader->block_count))
         return reader_fail(reader, "has more blocks of counters than memory can hold");
-    reader->blocks = blocks;
-    blocks[reader->block_count++] = (struct run_block){.at = cells,
-                                                       .kind = head->kind,
-                                                       .thread = head->thread,
-                                                       .comm = head->comm,
-                                                       .page = head->page,
-                                                       .cells = head->cells};
+    reader->blocks[reader->block_count++] = (struct run_block){.at = cells,
+                                                               .kind = head->kind,
+                                                               .thread = head->thread,
+                                                               .comm = head->comm,
+                                                               .page = head->page,
+                                                               .cells = head->cells};
     return 0;
 }
 

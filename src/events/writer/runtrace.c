@@ -131,12 +131,10 @@ static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t 
 static bool place_insert(struct trace_places *places, size_t at, struct trace_place place)
 {
     MPIT_ASSERT(trace_places_is_valid(places) && at <= places->count);
-    struct trace_place *list = array_reserve(places->list, &places->capacity, places->count, sizeof *list);
-    if (!list)
+    if (!ARRAY_RESERVED(places->list, &places->capacity, places->count))
         return false;
-    places->list = list;
-    memmove(&list[at + 1], &list[at], (places->count - at) * sizeof *list);
-    list[at] = place;
+    memmove(&places->list[at + 1], &places->list[at], (places->count - at) * sizeof *places->list);
+    places->list[at] = place;
     places->count++;
     return true;
 }

@@ -44,11 +44,9 @@ static bool category_member_add(struct category *category, enum member_kind kind
     for (int i = 0; i < members->count; i++)
         if (members->indices[i] == index)
             return true;
-    int *grown = array_grow(members->indices, (size_t)members->count, sizeof *grown);
-    if (!grown)
+    if (!ARRAY_GROWN(members->indices, (size_t)members->count))
         return false;
-    members->indices = grown;
-    grown[members->count++] = index;
+    members->indices[members->count++] = index;
     stamp++;
     return true;
 }

@@ -16,13 +16,11 @@ static enum delivery_context delivery_context_of(const struct log *log)
 static struct instance *instance_add(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks)
 {
     struct raised *raised = &log->raised;
-    struct instance *list = array_reserve(raised->list, &raised->room, raised->count, sizeof *list);
-    if (!list) {
+    if (!ARRAY_RESERVED(raised->list, &raised->room, raised->count)) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return NULL;
     }
-    raised->list = list;
-    struct instance *instance = &list[raised->count++];
+    struct instance *instance = &raised->list[raised->count++];
     *instance = (struct instance){.type = &event_types[id], .comm = comm, .ticks = ticks};
     return instance;
 }

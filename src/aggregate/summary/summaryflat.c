@@ -29,71 +29,72 @@ enum { FLAT_VERSION = 18 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
-/* Appends an array to the flat form. */
-static char *array_put(char *to, const void *array, size_t bytes)
+#define ARRAY(field, number, told, limit)                                                                              \
+    {                                                                                                                  \
+        offsetof(struct summary, field), offsetof(struct summary, number), offsetof(struct flat_header, told),         \
+            sizeof *((struct summary *)NULL)->field, limit                                                             \
+    }
+
+/* The arrays, in the order of the flat form. */
+static const struct flat_array {
+    size_t list, count, told_count; /* places of the pointer and the number in a summary, of the number in a header */
+    size_t size;                    /* of an element. The header has it before the number. It has none for bytes */
+    uint64_t most;
+} arrays[] = {
+    ARRAY(comms, comm_count, comm_count, SUMMARY_COMMS_MAX + 1),
+    ARRAY(instruments, instrument_count, instrument_count, SUMMARY_INSTRUMENTS_MAX),
+    ARRAY(rows, row_count, row_count, FLAT_ROWS_MOST),
+    ARRAY(hosts, host_count, host_count, FLAT_ROWS_MOST),
+    ARRAY(sites.list, sites.count, site_count, EVENT_PATHS_MOST),
+    ARRAY(sites.frames, sites.frame_count, frame_count, FLAT_FRAMES_MOST),
+    ARRAY(sites.modules, sites.module_count, module_count, PATH_MODULES_MOST),
+    ARRAY(sites.texts, sites.text_bytes, text_bytes, FLAT_TEXT_MOST),
+    ARRAY(phases, phase_count, phase_count, FLAT_PHASES_MOST),
+};
+enum { ARRAYS = sizeof arrays / sizeof arrays[0], NUMBER = sizeof(uint64_t) };
+
+_Static_assert(sizeof(size_t) == NUMBER && sizeof(void *) == NUMBER, "all fields of the table are alike");
+
+/* Reads or stores a number or a pointer of a structure. */
+static uint64_t field_get(const void *structure, size_t place)
 {
-    if (bytes)
-        memcpy(to, array, bytes);
-    return to + bytes;
+    uint64_t value;
+    memcpy(&value, (const char *)structure + place, sizeof value);
+    return value;
+}
+
+static void field_set(void *structure, size_t place, uint64_t value)
+{
+    memcpy((char *)structure + place, &value, sizeof value);
 }
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
-    const struct summary_sites *sites = &summary->sites;
-    struct flat_header header = {.version = FLAT_VERSION,
-                                 .byte_order = RUN_BYTE_ORDER,
-                                 .summary_bytes = FLAT_BODY_BYTES,
-                                 .comm_bytes = sizeof *summary->comms,
-                                 .comm_count = summary->comm_count,
-                                 .instrument_bytes = sizeof *summary->instruments,
-                                 .instrument_count = summary->instrument_count,
-                                 .row_bytes = sizeof *summary->rows,
-                                 .row_count = summary->row_count,
-                                 .host_bytes = sizeof *summary->hosts,
-                                 .host_count = summary->host_count,
-                                 .site_bytes = sizeof *sites->list,
-                                 .site_count = sites->count,
-                                 .frame_bytes = sizeof *sites->frames,
-                                 .frame_count = sites->frame_count,
-                                 .module_bytes = sizeof *sites->modules,
-                                 .module_count = sites->module_count,
-                                 .text_bytes = sites->text_bytes,
-                                 .phase_bytes = sizeof *summary->phases,
-                                 .phase_count = summary->phase_count};
-    size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
-    size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
-    size_t row_bytes = summary->row_count * sizeof *summary->rows;
-    size_t host_bytes = summary->host_count * sizeof *summary->hosts;
+    struct flat_header header = {
+        .version = FLAT_VERSION, .byte_order = RUN_BYTE_ORDER, .summary_bytes = FLAT_BODY_BYTES};
+    struct summary body = *summary;
     memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
-    size_t site_bytes = sites->count * sizeof *sites->list, frame_bytes = sites->frame_count * sizeof *sites->frames;
-    size_t module_bytes = sites->module_count * sizeof *sites->modules;
-    *bytes = sizeof header + header.summary_bytes + comm_bytes + instrument_bytes + row_bytes + host_bytes +
-             site_bytes + frame_bytes + module_bytes + sites->text_bytes +
-             summary->phase_count * sizeof *summary->phases;
+    *bytes = sizeof header + FLAT_BODY_BYTES;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        uint64_t count = field_get(summary, arrays[i].count);
+        if (arrays[i].size > 1)
+            field_set(&header, arrays[i].told_count - NUMBER, arrays[i].size);
+        field_set(&header, arrays[i].told_count, count);
+        field_set(&body, arrays[i].list, 0); /* an address has no meaning elsewhere */
+        *bytes += count * arrays[i].size;
+    }
     char *data = calloc(1, *bytes);
     if (!data)
         return NULL;
-    struct summary body = *summary;
-    body.comms = NULL; /* an address has no meaning elsewhere */
-    body.instruments = NULL;
-    body.rows = NULL;
-    body.hosts = NULL;
-    body.phases = NULL;
-    body.sites.list = NULL;
-    body.sites.frames = NULL;
-    body.sites.modules = NULL;
-    body.sites.texts = NULL;
-    char *at = array_put(data, &header, sizeof header);
-    at = array_put(at, &body, header.summary_bytes);
-    at = array_put(at, summary->comms, comm_bytes);
-    at = array_put(at, summary->instruments, instrument_bytes);
-    at = array_put(at, summary->rows, row_bytes);
-    at = array_put(at, summary->hosts, host_bytes);
-    at = array_put(at, sites->list, site_bytes);
-    at = array_put(at, sites->frames, frame_bytes);
-    at = array_put(at, sites->modules, module_bytes);
-    at = array_put(at, sites->texts, sites->text_bytes);
-    array_put(at, summary->phases, summary->phase_count * sizeof *summary->phases);
+    memcpy(data, &header, sizeof header);
+    memcpy(data + sizeof header, &body, FLAT_BODY_BYTES);
+    char *at = data + sizeof header + FLAT_BODY_BYTES;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        size_t part = field_get(summary, arrays[i].count) * arrays[i].size;
+        if (part)
+            memcpy(at, (const void *)(uintptr_t)field_get(summary, arrays[i].list), part);
+        at += part;
+    }
     return data;
 }
 
@@ -109,25 +110,24 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-static size_t flat_sites_bytes(const struct flat_header *header)
+static bool sizes_fit(const struct flat_header *header)
 {
-    return header->site_count * sizeof(struct summary_site) + header->frame_count * sizeof(struct summary_frame) +
-           header->module_count * sizeof(struct summary_module) + header->text_bytes;
+    bool fit = header->byte_order == RUN_BYTE_ORDER && header->summary_bytes == FLAT_BODY_BYTES;
+    for (size_t i = 0; i < ARRAYS; i++)
+        fit = fit && (arrays[i].size == 1 || field_get(header, arrays[i].told_count - NUMBER) == arrays[i].size);
+    return fit;
 }
 
-static bool header_fits(const struct flat_header *header, size_t bytes)
+static bool counts_fit(const struct flat_header *header, size_t bytes)
 {
-    if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX ||
-        header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count ||
-        header->site_count > EVENT_PATHS_MOST || header->frame_count > FLAT_FRAMES_MOST ||
-        header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST ||
-        header->phase_count > FLAT_PHASES_MOST)
-        return false;
-    return bytes == sizeof *header + FLAT_BODY_BYTES + header->comm_count * sizeof(struct summary_comm) +
-                        header->instrument_count * sizeof(struct summary_instrument) +
-                        header->row_count * sizeof(struct summary_row) +
-                        header->host_count * sizeof(struct summary_host) + flat_sites_bytes(header) +
-                        header->phase_count * sizeof(struct summary_phase);
+    size_t whole = sizeof *header + FLAT_BODY_BYTES;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        uint64_t count = field_get(header, arrays[i].told_count);
+        if (count > arrays[i].most)
+            return false;
+        whole += count * arrays[i].size;
+    }
+    return header->host_count <= header->row_count && bytes == whole;
 }
 
 /* True if they are sorted, as merging needs, and each has an existing host. */
@@ -179,45 +179,19 @@ static bool traced_is_sound(struct summary_traced *traced)
     return sound;
 }
 
-static bool sites_copy(struct summary_sites *sites, const struct flat_header *header, const char *at)
-{
-    uint64_t named = sites->named != 0;
-    *sites = (struct summary_sites){.named = named};
-    sites->list = array_copy(at, header->site_count, sizeof *sites->list);
-    sites->count = sites->list ? header->site_count : 0;
-    at += header->site_count * sizeof *sites->list;
-    sites->frames = array_copy(at, header->frame_count, sizeof *sites->frames);
-    sites->frame_count = sites->frames ? header->frame_count : 0;
-    at += header->frame_count * sizeof *sites->frames;
-    sites->modules = array_copy(at, header->module_count, sizeof *sites->modules);
-    sites->module_count = sites->modules ? header->module_count : 0;
-    at += header->module_count * sizeof *sites->modules;
-    sites->texts = array_copy(at, header->text_bytes, 1);
-    sites->text_bytes = sites->texts ? header->text_bytes : 0;
-    return sites->count == header->site_count && sites->frame_count == header->frame_count &&
-           sites->module_count == header->module_count && sites->text_bytes == header->text_bytes;
-}
-
 /* Copies the arrays after the body. Returns false without memory. */
 static bool arrays_copy(struct summary *summary, const struct flat_header *header, const char *at)
 {
-    summary->comms = array_copy(at, header->comm_count, sizeof *summary->comms);
-    summary->comm_count = summary->comms ? header->comm_count : 0;
-    at += header->comm_count * sizeof *summary->comms;
-    summary->instruments = array_copy(at, header->instrument_count, sizeof *summary->instruments);
-    summary->instrument_count = summary->instruments ? header->instrument_count : 0;
-    at += header->instrument_count * sizeof *summary->instruments;
-    summary->rows = array_copy(at, header->row_count, sizeof *summary->rows);
-    summary->row_count = summary->rows ? header->row_count : 0;
-    at += header->row_count * sizeof *summary->rows;
-    summary->hosts = array_copy(at, header->host_count, sizeof *summary->hosts);
-    summary->host_count = summary->hosts ? header->host_count : 0;
-    at += header->host_count * sizeof *summary->hosts;
-    summary->phases = array_copy(at + flat_sites_bytes(header), header->phase_count, sizeof *summary->phases);
-    summary->phase_count = summary->phases ? header->phase_count : 0;
-    return sites_copy(&summary->sites, header, at) && summary->phase_count == header->phase_count &&
-           summary->comm_count == header->comm_count && summary->instrument_count == header->instrument_count &&
-           summary->row_count == header->row_count && summary->host_count == header->host_count;
+    bool whole = true;
+    for (size_t i = 0; i < ARRAYS; i++) {
+        uint64_t count = field_get(header, arrays[i].told_count);
+        void *list = array_copy(at, count, arrays[i].size);
+        field_set(summary, arrays[i].list, (uintptr_t)list);
+        field_set(summary, arrays[i].count, list ? count : 0);
+        whole = whole && (list || !count);
+        at += count * arrays[i].size;
+    }
+    return whole;
 }
 
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
@@ -235,21 +209,18 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
                  header.version, FLAT_VERSION);
         return -1;
     }
-    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != FLAT_BODY_BYTES ||
-        header.comm_bytes != sizeof *summary->comms || header.instrument_bytes != sizeof *summary->instruments ||
-        header.row_bytes != sizeof *summary->rows || header.site_bytes != sizeof *summary->sites.list ||
-        header.frame_bytes != sizeof *summary->sites.frames || header.module_bytes != sizeof *summary->sites.modules ||
-        header.phase_bytes != sizeof *summary->phases || header.host_bytes != sizeof *summary->hosts) {
+    if (!sizes_fit(&header)) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;
     }
-    if (!header_fits(&header, bytes)) {
+    if (!counts_fit(&header, bytes)) {
         snprintf(error, 128, "is damaged: its size of %zu bytes does not match its %llu communicators", bytes,
                  (unsigned long long)header.comm_count);
         return -1;
     }
     const char *body = (const char *)data + sizeof header;
     memcpy(summary, body, FLAT_BODY_BYTES);
+    summary->sites.named = summary->sites.named != 0;
     if (!arrays_copy(summary, &header, body + FLAT_BODY_BYTES)) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");

@@ -21,6 +21,8 @@ struct database_job {
     int64_t last_call, last_message, last_collective;
 };
 
+/* Begins a row whose first column is the job. Returns the database, for its values. */
+struct database *job_row_begin(struct database_job *job, enum database_table table);
 /* Says why a table has no rows of this job, or what it lacks. DATABASE_TABLES: of the whole job. */
 void database_note(struct database_job *job, enum database_table table, const char *text);
 

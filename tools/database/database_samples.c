@@ -6,13 +6,11 @@
 static int sample_row_put(void *data, const struct stack_sample *sample)
 {
     struct database_job *job = data;
-    struct database *to = job->database;
     int64_t path = database_path_of_sample(&job->paths, sample);
     const struct sample *taken = sample->sample;
     if (!path)
         return -1;
-    row_begin(to, TABLE_SAMPLES);
-    row_signed(to, job->number);
+    struct database *to = job_row_begin(job, TABLE_SAMPLES);
     row_known(to, sample->rank >= 0, (uint64_t)sample->rank);
     row_known(to, taken->thread != SAMPLE_NO_THREAD, taken->thread);
     row_signed(to, taken->tid);

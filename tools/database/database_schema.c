@@ -4,34 +4,17 @@
 
 #include <stddef.h>
 
-#define NUMBER(name, text)                                                                                             \
+#define COLUMN(name, type, unit, text)                                                                                 \
     {                                                                                                                  \
-        name, "INTEGER", "", text                                                                                      \
+        name, type, unit, text                                                                                         \
     }
-#define COUNT(name, text)                                                                                              \
-    {                                                                                                                  \
-        name, "INTEGER", "count", text                                                                                 \
-    }
-#define BYTES(name, text)                                                                                              \
-    {                                                                                                                  \
-        name, "INTEGER", "bytes", text                                                                                 \
-    }
-#define NS(name, text)                                                                                                 \
-    {                                                                                                                  \
-        name, "INTEGER", "ns", text                                                                                    \
-    }
-#define RATIO(name, text)                                                                                              \
-    {                                                                                                                  \
-        name, "REAL", "ratio", text                                                                                    \
-    }
-#define TEXT(name, text)                                                                                               \
-    {                                                                                                                  \
-        name, "TEXT", "", text                                                                                         \
-    }
-#define END                                                                                                            \
-    {                                                                                                                  \
-        .name = NULL                                                                                                   \
-    }
+#define NUMBER(name, text) COLUMN(name, "INTEGER", "", text)
+#define COUNT(name, text) COLUMN(name, "INTEGER", "count", text)
+#define BYTES(name, text) COLUMN(name, "INTEGER", "bytes", text)
+#define NS(name, text) COLUMN(name, "INTEGER", "ns", text)
+#define RATIO(name, text) COLUMN(name, "REAL", "ratio", text)
+#define TEXT(name, text) COLUMN(name, "TEXT", "", text)
+#define END COLUMN(NULL, NULL, NULL, NULL)
 #define JOB NUMBER("job", "the job, as in jobs")
 #define RANK NUMBER("rank", "rank in MPI_COMM_WORLD")
 #define THREAD NUMBER("thread", "thread of the rank that called MPI: 0, 1, ...")

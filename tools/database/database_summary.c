@@ -13,13 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct database *job_row_begin(struct database_job *job, enum database_table table)
+{
+    row_begin(job->database, table);
+    row_signed(job->database, job->number);
+    return job->database;
+}
+
 void database_note(struct database_job *job, enum database_table table, const char *text)
 {
-    row_begin(job->database, TABLE_NOTES);
-    row_signed(job->database, job->number);
-    row_word(job->database, table < DATABASE_TABLES ? database_tables[table].name : NULL);
-    row_text(job->database, text);
-    row_end(job->database);
+    struct database *to = job_row_begin(job, TABLE_NOTES);
+    row_word(to, table < DATABASE_TABLES ? database_tables[table].name : NULL);
+    row_text(to, text);
+    row_end(to);
 }
 
 /* Serialization and transfer, as the summary tells them. */
@@ -38,7 +44,6 @@ static void seconds_put(struct database *to, bool known, double seconds)
 
 static void job_put(struct database_job *job)
 {
-    struct database *to = job->database;
     const struct summary *summary = job->job->summary;
     const struct summary_origin *origin = &summary->origin;
     struct efficiency is = summary_efficiency(summary);
@@ -46,8 +51,7 @@ static void job_put(struct database_job *job)
     bool has_run = summary->run_seconds.max > 0;
     char number[32];
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
-    row_begin(to, TABLE_JOBS);
-    row_signed(to, job->number);
+    struct database *to = job_row_begin(job, TABLE_JOBS);
     row_text(to, number);
     row_text(to, summary->program);
     row_text(to, summary->mpi);
@@ -70,13 +74,11 @@ static void job_put(struct database_job *job)
 
 static void ranks_fill(struct database_job *job)
 {
-    struct database *to = job->database;
     const struct summary *summary = job->job->summary;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
         const struct summary_known known = summary_known_of_row(summary, row);
-        row_begin(to, TABLE_RANKS);
-        row_signed(to, job->number);
+        struct database *to = job_row_begin(job, TABLE_RANKS);
         row_known(to, row->rank >= 0, (uint64_t)row->rank);
         row_text(to, summary->hosts[row->host].name);
         row_count(to, row->pid);
@@ -97,14 +99,12 @@ static const char *call_class_of(unsigned kind)
 
 static void functions_fill(struct database_job *job)
 {
-    struct database *to = job->database;
     const struct summary *summary = job->job->summary;
     bool timed = summary->timed || summary->timed_mixed;
     for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
         if (!summary->calls[kind].count)
             continue;
-        row_begin(to, TABLE_FUNCTIONS);
-        row_signed(to, job->number);
+        struct database *to = job_row_begin(job, TABLE_FUNCTIONS);
         row_word(to, call_table[kind].name);
         row_word(to, call_class_of(kind));
         row_count(to, summary->calls[kind].count);
@@ -130,12 +130,10 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
 
 static void counters_fill(struct database_job *job)
 {
-    struct database *to = job->database;
     const struct summary *summary = job->job->summary;
     for (unsigned i = 0; i < summary->counter_count; i++)
         for (unsigned place = 0; place < PLACE_COUNT; place++) {
-            row_begin(to, TABLE_COUNTERS);
-            row_signed(to, job->number);
+            struct database *to = job_row_begin(job, TABLE_COUNTERS);
             row_text(to, summary->counters[i].name);
             row_text(to, summary->counters[i].unit);
             row_word(to, variable_slot_name(NAMES_PLACE, place));
@@ -150,10 +148,8 @@ static void counters_fill(struct database_job *job)
 
 static void phase_put(struct database_job *job, const struct summary_phase *phase)
 {
-    struct database *to = job->database;
     const struct summary_known known = summary_known_of(job->job->summary, CALL_NONE);
-    row_begin(to, TABLE_PHASES);
-    row_signed(to, job->number);
+    struct database *to = job_row_begin(job, TABLE_PHASES);
     row_text(to, phase->name);
     row_word(to, phase->region ? "region" : "phase");
     row_known(to, phase->rank >= 0, (uint64_t)phase->rank);
@@ -163,10 +159,8 @@ static void phase_put(struct database_job *job, const struct summary_phase *phas
 
 static void phase_efficiency_put(struct database_job *job, const struct summary_phase *first, size_t ranks)
 {
-    struct database *to = job->database;
     struct efficiency is = summary_phase_efficiency(job->job->summary, first, ranks);
-    row_begin(to, TABLE_PHASE_EFFICIENCIES);
-    row_signed(to, job->number);
+    struct database *to = job_row_begin(job, TABLE_PHASE_EFFICIENCIES);
     row_text(to, first->name);
     row_word(to, first->region ? "region" : "phase");
     row_count(to, ranks);
@@ -206,10 +200,8 @@ static void finding_ranks_put(struct database *to, const struct finding *finding
 
 static void finding_put(struct database_job *job, const struct finding *finding, int64_t number)
 {
-    struct database *to = job->database;
     int64_t path = database_path_of_site(&job->paths, finding->site);
-    row_begin(to, TABLE_FINDINGS);
-    row_signed(to, job->number);
+    struct database *to = job_row_begin(job, TABLE_FINDINGS);
     row_signed(to, number);
     row_word(to, finding->rule);
     row_text(to, finding->text);

@@ -225,11 +225,9 @@ static void operation_watch(void *data, const struct gathering *gathering)
 static void wait_watch(void *data, const struct analysis_wait *wait)
 {
     struct tracing *tracing = data;
-    struct database *to = tracing->job->database;
     int64_t path = event_path_number(tracing, wait->place);
     int64_t comm = comm_reference(tracing, wait->comm);
-    row_begin(to, TABLE_WAITS);
-    row_signed(to, tracing->job->number);
+    struct database *to = job_row_begin(tracing->job, TABLE_WAITS);
     row_word(to, pattern_texts[wait->pattern].key);
     row_signed(to, wait->rank);
     call_put(tracing, wait->call);
@@ -245,7 +243,6 @@ static void wait_watch(void *data, const struct analysis_wait *wait)
 
 static int segments_fill(struct tracing *tracing)
 {
-    struct database *to = tracing->job->database;
     const struct segments *segments = &tracing->analysis.segments;
     struct keyed **sums = keytable_sorted(&segments->sums);
     const struct segment_pair **pairs = calloc(segments->pairs.count + 1, sizeof *pairs);
@@ -259,8 +256,7 @@ static int segments_fill(struct tracing *tracing)
         int64_t until = event_path_number(tracing, (uint32_t)pair->keyed.key[1]);
         if (!sum->count)
             continue;
-        row_begin(to, TABLE_SEGMENTS);
-        row_signed(to, tracing->job->number);
+        struct database *to = job_row_begin(tracing->job, TABLE_SEGMENTS);
         row_signed(to, from);
         row_signed(to, until);
         row_count(to, sum->keyed.key[1]);

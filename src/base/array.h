@@ -44,10 +44,11 @@ static inline bool array_moved(void *list, void *moved)
     return moved != NULL;
 }
 
-/* The same three functions for an array that is kept in `list`. They are true if it is long enough now. */
+/* The same for an array that is kept in `list`: true if it is long enough now. */
 #define ARRAY_GROWN(list, count) array_moved(&(list), array_grow((list), (count), sizeof *(list)))
 #define ARRAY_RESERVED(list, room, count) array_moved(&(list), array_reserve((list), (room), (count), sizeof *(list)))
 #define ARRAY_EXTENDED(list, old, count) array_moved(&(list), array_extend((list), (old), (count), sizeof *(list)))
+#define ARRAY_RESIZED(list, count) array_moved(&(list), reallocarray((list), (count), sizeof *(list)))
 
 /* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
  * first, then a member, as in bsearch. The members are in that order. */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "definitions/otf2_strings.h"
 
+#include "base/array.h"
 #include "format/label.h"
 
 #include <stdbool.h>
@@ -25,10 +26,8 @@ static uint32_t *string_place_find(const struct trace_strings *strings, const ch
 static bool strings_grow(struct trace_strings *strings)
 {
     uint32_t capacity = strings->capacity ? strings->capacity * 2 : FIRST_CAPACITY;
-    char **list = realloc(strings->list, capacity * sizeof *list);
-    if (!list)
+    if (!ARRAY_RESIZED(strings->list, capacity))
         return false;
-    strings->list = list;
     uint32_t *places = calloc(capacity * (size_t)2, sizeof *places);
     if (!places)
         return false;
@@ -37,7 +36,7 @@ static bool strings_grow(struct trace_strings *strings)
     strings->place_count = capacity * 2;
     strings->capacity = capacity;
     for (uint32_t id = 0; id < strings->count; id++)
-        *string_place_find(strings, list[id]) = id + 1;
+        *string_place_find(strings, strings->list[id]) = id + 1;
     return true;
 }
 

@@ -33,15 +33,11 @@ struct figure_row *figure_row_make(struct figure_set *set, const struct metric *
     struct figure_row *row = &set->rows[number];
     if (row->count >= metric->slots)
         return row;
-    uint64_t *values = realloc(row->values, metric->slots * sizeof *values);
-    row->values = values ? values : row->values;
-    bool *shown = realloc(row->shown, metric->slots * sizeof *shown);
-    row->shown = shown ? shown : row->shown;
-    if (!values || !shown)
+    if (!ARRAY_RESIZED(row->values, metric->slots) || !ARRAY_RESIZED(row->shown, metric->slots))
         return NULL;
     for (size_t i = row->count; i < metric->slots; i++) {
-        values[i] = figure_neutral(metric);
-        shown[i] = false;
+        row->values[i] = figure_neutral(metric);
+        row->shown[i] = false;
     }
     row->count = metric->slots;
     return row;

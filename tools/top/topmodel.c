@@ -301,10 +301,8 @@ static void ranks_forget(struct top_model *model, struct top_job *job)
 
 static int job_update(struct top_model *model, struct top_job *job, const struct live_job *from)
 {
-    struct top_rank **ranks = reallocarray(job->ranks, from->count + 1, sizeof *ranks);
-    if (!ranks)
+    if (!ARRAY_RESIZED(job->ranks, from->count + 1))
         return -1;
-    job->ranks = ranks;
     job->rank_count = 0;
     job->alive = from->alive;
     job->world_size = from->world_size;

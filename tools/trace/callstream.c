@@ -1,5 +1,6 @@
 #include "trace/callstream.h"
 
+#include "base/array.h"
 #include "reader/readernext.h"
 
 #include <stdlib.h>
@@ -96,10 +97,8 @@ static inline bool call_follows(struct call_stream *stream)
 static __attribute__((noinline)) bool parts_grow(struct traced_call *call)
 {
     size_t capacity = call->part_capacity ? call->part_capacity * 2 : 4;
-    struct call_part *parts = realloc(call->parts, capacity * sizeof *parts);
-    if (!parts)
+    if (!ARRAY_RESIZED(call->parts, capacity))
         return false;
-    call->parts = parts;
     call->part_capacity = capacity;
     return true;
 }

@@ -1,5 +1,7 @@
 #include "trace/nest.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 /* Outer calls first: they began earlier, or in the same tick and returned later. */
@@ -33,17 +35,13 @@ int nest_push(struct nest *nest, struct traced_call *call)
 {
     if (nest->count == nest->capacity) {
         size_t capacity = nest->capacity ? nest->capacity * 2 : 4;
-        struct traced_call *calls = realloc(nest->calls, capacity * sizeof *calls);
-        if (!calls)
+        if (!ARRAY_RESIZED(nest->calls, capacity))
             return -1;
-        nest->calls = calls;
         for (size_t i = nest->capacity; i < capacity; i++)
-            calls[i] = (struct traced_call){0};
+            nest->calls[i] = (struct traced_call){0};
         nest->capacity = capacity;
-        size_t *open = realloc(nest->open, capacity * sizeof *open);
-        if (!open)
+        if (!ARRAY_RESIZED(nest->open, capacity))
             return -1;
-        nest->open = open;
     }
     struct traced_call spare = nest->calls[nest->count];
     nest->calls[nest->count++] = *call;

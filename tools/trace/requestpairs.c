@@ -1,5 +1,6 @@
 #include "trace/requestpairs.h"
 
+#include "base/array.h"
 #include "calls.h"
 
 #include <stdlib.h>
@@ -41,10 +42,8 @@ static bool requests_grow(struct trace_requests *requests)
     size_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_CAPACITY;
     if (capacity > UINT32_MAX / 2)
         return false;
-    struct trace_request *all = realloc(requests->requests, capacity * sizeof *all);
-    if (!all)
+    if (!ARRAY_RESIZED(requests->requests, capacity))
         return false;
-    requests->requests = all;
     uint32_t *buckets = malloc(capacity * sizeof *buckets);
     if (!buckets)
         return false;
@@ -58,8 +57,8 @@ static bool requests_grow(struct trace_requests *requests)
     free(smaller);
     requests->free = NO_REQUEST;
     for (size_t i = capacity; i-- > used;) {
-        all[i].next = requests->free;
-        all[i].id = 0;
+        requests->requests[i].next = requests->free;
+        requests->requests[i].id = 0;
         requests->free = (uint32_t)i;
     }
     return true;

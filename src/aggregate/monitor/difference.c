@@ -66,13 +66,8 @@ static bool comms_prepare(struct difference *difference, uint32_t count)
 {
     if (count <= difference->comm_room)
         return true;
-    MPIX_Monitor_comm *comms = realloc(difference->comms, count * sizeof *comms);
-    if (comms)
-        difference->comms = comms;
-    struct comm_words *words = comms ? realloc(difference->words, count * sizeof *words) : NULL;
-    if (!words)
+    if (!ARRAY_RESIZED(difference->comms, count) || !ARRAY_RESIZED(difference->words, count))
         return false;
-    difference->words = words;
     difference->comm_room = count;
     return true;
 }
@@ -296,12 +291,10 @@ static void calls_make(struct difference *difference, const struct snapshot *beg
     const struct snapshot *const edges[] = {begin, end};
     uint32_t count = begin->process.calls + end->process.calls, made = 0;
     if (count > difference->call_room) {
-        MPIX_Monitor_call *calls = realloc(difference->calls, count * sizeof *calls);
-        if (!calls) {
+        if (!ARRAY_RESIZED(difference->calls, count)) {
             difference->whole = false;
             return;
         }
-        difference->calls = calls;
         difference->call_room = count;
     }
     for (unsigned edge = 0; edge < 2; edge++)

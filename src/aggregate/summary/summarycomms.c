@@ -46,12 +46,10 @@ static void comm_line_sum(struct summary_comm *line, const struct summary_comm *
 
 static int comm_insert(struct summary *summary, size_t place, const struct summary_comm *line)
 {
-    struct summary_comm *comms = realloc(summary->comms, (summary->comm_count + 1) * sizeof *comms);
-    if (!comms)
+    if (!ARRAY_RESIZED(summary->comms, summary->comm_count + 1))
         return -1;
-    summary->comms = comms;
-    memmove(&comms[place + 1], &comms[place], (summary->comm_count - place) * sizeof *comms);
-    comms[place] = *line;
+    memmove(&summary->comms[place + 1], &summary->comms[place], (summary->comm_count - place) * sizeof *summary->comms);
+    summary->comms[place] = *line;
     summary->comm_count++;
     return 0;
 }

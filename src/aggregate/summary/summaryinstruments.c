@@ -44,11 +44,9 @@ int summary_instrument_add(struct summary *summary, const struct summary_instrum
         summary->instruments_left_out += line->ranks;
         return 0;
     }
-    size_t bytes = (summary->instrument_count + 1) * sizeof *summary->instruments;
-    struct summary_instrument *lines = realloc(summary->instruments, bytes);
-    if (!lines)
+    if (!ARRAY_RESIZED(summary->instruments, summary->instrument_count + 1))
         return -1;
-    summary->instruments = lines;
+    struct summary_instrument *lines = summary->instruments;
     memmove(&lines[place + 1], &lines[place], (summary->instrument_count - place) * sizeof *lines);
     lines[place] = *line;
     summary->instrument_count++;

@@ -21,13 +21,11 @@ static int64_t host_place(struct summary *summary, const char *name)
     size_t place = array_place(name, summary->hosts, summary->host_count, sizeof *summary->hosts, host_order, &found);
     if (found)
         return (int64_t)place;
-    struct summary_host *hosts = reallocarray(summary->hosts, summary->host_count + 1, sizeof *hosts);
-    if (!hosts)
+    if (!ARRAY_RESIZED(summary->hosts, summary->host_count + 1))
         return -1;
-    summary->hosts = hosts;
-    memmove(&hosts[place + 1], &hosts[place], (summary->host_count - place) * sizeof *hosts);
-    memset(&hosts[place], 0, sizeof hosts[place]);
-    snprintf(hosts[place].name, sizeof hosts[place].name, "%s", name);
+    memmove(&summary->hosts[place + 1], &summary->hosts[place], (summary->host_count - place) * sizeof *summary->hosts);
+    memset(&summary->hosts[place], 0, sizeof summary->hosts[place]);
+    snprintf(summary->hosts[place].name, sizeof summary->hosts[place].name, "%s", name);
     summary->host_count++;
     for (size_t i = 0; i < summary->row_count; i++)
         summary->rows[i].host += summary->rows[i].host >= place;

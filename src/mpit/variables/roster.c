@@ -1,5 +1,6 @@
 #include "variables/roster.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #include <stdlib.h>
@@ -65,12 +66,10 @@ int roster_native(struct roster *roster, int native_index)
         return ROSTER_WAITS;
     if (native_index >= roster->native_room) {
         int room = 2 * native_index + 64;
-        int *grown = realloc(roster->native, (size_t)room * sizeof *grown);
-        if (!grown)
+        if (!ARRAY_RESIZED(roster->native, (size_t)room))
             return ROSTER_WAITS;
         for (int i = roster->native_room; i < room; i++)
-            grown[i] = ROSTER_WAITS;
-        roster->native = grown;
+            roster->native[i] = ROSTER_WAITS;
         roster->native_room = room;
     }
     return roster->native[native_index];

@@ -14,12 +14,12 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 112_962,
+    "lines of the product": 112_953,
     "rings of headers": 0,
     "folders in one circle": 11,
     "files in one folder": 39,
     "functions over 60 lines": 3,
-    "macros with return": 12,
+    "macros with return": 11,
     "function names in two files": 40,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,

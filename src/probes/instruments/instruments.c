@@ -285,31 +285,22 @@ static int answer(int result, const char *what, const char *name, const char *co
     return result;
 }
 
-#define REGISTER(function, type, what)                                                                                 \
+/* The last arguments are what the instrument function gets besides the object. */
+#define REGISTER(function, type, what, ...)                                                                            \
     static int function(struct type *object)                                                                           \
     {                                                                                                                  \
         char component[INSTRUMENT_COMPONENT_BYTES], error[INSTRUMENT_ERROR_BYTES] = "";                                \
         component_find(object, __builtin_return_address(0), component);                                                \
         if (!object)                                                                                                   \
             return answer(MPIT_ERR_ARGUMENT, what, "", component, "a NULL pointer was passed");                        \
-        return answer(instrument_##function(object, component, error), what, object->name, component, error);          \
+        return answer(instrument_##function(object, __VA_ARGS__), what, object->name, component, error);               \
     }
-REGISTER(variable_register, mpit_variable, "performance variable")
-REGISTER(control_register, mpit_control, "control variable")
-REGISTER(region_register, mpit_region, "region")
-REGISTER(event_register, mpit_event_type, "event type")
-
-#define REGISTER_NAMES(function, type, what)                                                                           \
-    static int function(struct type *object)                                                                           \
-    {                                                                                                                  \
-        char component[INSTRUMENT_COMPONENT_BYTES], error[INSTRUMENT_ERROR_BYTES] = "";                                \
-        component_find(object, __builtin_return_address(0), component);                                                \
-        if (!object)                                                                                                   \
-            return answer(MPIT_ERR_ARGUMENT, what, "", component, "a NULL pointer was passed");                        \
-        return answer(instrument_##function(object, error), what, object->name, component, error);                     \
-    }
-REGISTER_NAMES(enumeration_register, mpit_enumeration, "enumeration")
-REGISTER_NAMES(category_register, mpit_category, "category")
+REGISTER(variable_register, mpit_variable, "performance variable", component, error)
+REGISTER(control_register, mpit_control, "control variable", component, error)
+REGISTER(region_register, mpit_region, "region", component, error)
+REGISTER(event_register, mpit_event_type, "event type", component, error)
+REGISTER(enumeration_register, mpit_enumeration, "enumeration", error)
+REGISTER(category_register, mpit_category, "category", error)
 
 /* A refused one is removed silently. The library's pointer goes first, so that it updates nothing any more. */
 #define REMOVE(function, type)                                                                                         \

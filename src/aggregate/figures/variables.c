@@ -320,53 +320,34 @@ const size_t variable_count = sizeof variables / sizeof variables[0];
 int variable_verbosity(const struct variable *variable)
 {
     static const struct {
-        const char *begin; /* of the name. The first match counts */
         int verbosity;
+        const char *begins[28]; /* of names. The first match counts */
     } table[] = {
         /* below MPI, and variables that slow calls down while they are read */
-        {"mpit_fabric_time", MPIT_VERBOSITY_TUNER},
-        {"mpit_fabric_ops", MPIT_VERBOSITY_TUNER},
-        {"mpit_fabric_bytes", MPIT_VERBOSITY_TUNER},
-        {"mpit_fabric_", MPIT_VERBOSITY_TUNER_DETAIL},
-        {"mpit_call_fabric_time", MPIT_VERBOSITY_TUNER_DETAIL},
-        {"mpit_comm_fabric_time", MPIT_VERBOSITY_TUNER},
-        {"mpit_coll_p2p_count", MPIT_VERBOSITY_TUNER},
-        {"mpit_coll_transfer_time", MPIT_VERBOSITY_TUNER},
-        {"mpit_os_", MPIT_VERBOSITY_TUNER},
-        {"mpit_papi_", MPIT_VERBOSITY_TUNER},
-        {"mpit_umq_", MPIT_VERBOSITY_TUNER},
-        {"MPI_T_UMQ_LENGTH", MPIT_VERBOSITY_TUNER},
-        {"unexpected_recvq_length", MPIT_VERBOSITY_TUNER},
+        {MPIT_VERBOSITY_TUNER,
+         {"mpit_fabric_time", "mpit_fabric_ops", "mpit_fabric_bytes", "mpit_comm_fabric_time", "mpit_coll_p2p_count",
+          "mpit_coll_transfer_time", "mpit_os_", "mpit_papi_", "mpit_umq_", "MPI_T_UMQ_LENGTH",
+          "unexpected_recvq_length"}},
+        {MPIT_VERBOSITY_TUNER_DETAIL, {"mpit_fabric_", "mpit_call_fabric_time"}},
         /* the recorder itself */
-        {"mpit_events_recorded", MPIT_VERBOSITY_DEVELOPER},
-        {"mpit_buffer_", MPIT_VERBOSITY_DEVELOPER},
+        {MPIT_VERBOSITY_DEVELOPER, {"mpit_events_recorded", "mpit_buffer_"}},
         /* Parts of sums, and variables that need an explanation. */
-        {"mpit_events_lost", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_stall_known", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_last_return", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_size_bucket_limit", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_call_stall_time", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_win_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_file_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_comm_stall_time", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_comm_span", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_p2p_transfer_time", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_p2p_timeouts", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_coll_execution_time", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_coll_op_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_send_size_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_recv_size_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_coll_size_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_peer_", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_small_count", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_large_count", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_message_bytes", MPIT_VERBOSITY_USER_DETAIL},
-        {"mpit_pending_", MPIT_VERBOSITY_USER_DETAIL},
-        {"posted_recvq_length", MPIT_VERBOSITY_USER_DETAIL},
+        {MPIT_VERBOSITY_USER_DETAIL, {"mpit_events_lost",     "mpit_stall_known",
+                                      "mpit_last_return",     "mpit_size_bucket_limit",
+                                      "mpit_call_stall_time", "mpit_win_",
+                                      "mpit_file_",           "mpit_comm_stall_time",
+                                      "mpit_comm_span",       "mpit_p2p_transfer_time",
+                                      "mpit_p2p_timeouts",    "mpit_coll_execution_time",
+                                      "mpit_coll_op_",        "mpit_send_size_",
+                                      "mpit_recv_size_",      "mpit_coll_size_",
+                                      "mpit_peer_",           "mpit_small_count",
+                                      "mpit_large_count",     "mpit_message_bytes",
+                                      "mpit_pending_",        "posted_recvq_length"}},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strncmp(variable_name(variable), table[i].begin, strlen(table[i].begin)) == 0)
-            return table[i].verbosity;
+        for (const char *const *begin = table[i].begins; *begin; begin++)
+            if (strncmp(variable_name(variable), *begin, strlen(*begin)) == 0)
+                return table[i].verbosity;
     return MPIT_VERBOSITY_USER;
 }
 

@@ -14,13 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-BEHIND(sched_yield)
-BEHIND(poll)
-BEHIND(epoll_wait)
-BEHIND(nanosleep)
-BEHIND(usleep)
-
-GUARD(sched_yield);
+GUARDED(sched_yield);
 int sched_yield(void)
 {
     int result;
@@ -29,7 +23,7 @@ int sched_yield(void)
 }
 
 /* With a timeout of 0 they do not wait. */
-GUARD(poll);
+GUARDED(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     int result;
@@ -41,7 +35,7 @@ int poll(struct pollfd *fds, nfds_t count, int timeout)
     return result;
 }
 
-GUARD(epoll_wait);
+GUARDED(epoll_wait);
 int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
 {
     int result;
@@ -51,7 +45,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
     return result;
 }
 
-GUARD(nanosleep);
+GUARDED(nanosleep);
 int nanosleep(const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -59,7 +53,7 @@ int nanosleep(const struct timespec *time, struct timespec *rest)
     return result;
 }
 
-GUARD(usleep);
+GUARDED(usleep);
 int usleep(useconds_t time)
 {
     int result;

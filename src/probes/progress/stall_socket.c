@@ -11,15 +11,6 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-BEHIND(recv)
-BEHIND(recvfrom)
-BEHIND(recvmsg)
-BEHIND(readv)
-BEHIND(send)
-BEHIND(sendto)
-BEHIND(sendmsg)
-BEHIND(writev)
-
 static inline ssize_t moved(ssize_t bytes)
 {
     if (bytes > 0)
@@ -35,49 +26,49 @@ static inline ssize_t moved(ssize_t bytes)
         return moved(result);                                                                                          \
     } while (0)
 
-GUARD(recv);
+GUARDED(recv);
 ssize_t recv(int fd, void *buf, size_t size, int flags)
 {
     MOVED(fd, flags, behind_recv()(fd, buf, size, flags));
 }
 
-GUARD(recvfrom);
+GUARDED(recvfrom);
 ssize_t recvfrom(int fd, void *buf, size_t size, int flags, __SOCKADDR_ARG from, socklen_t *from_size)
 {
     MOVED(fd, flags, behind_recvfrom()(fd, buf, size, flags, from, from_size));
 }
 
-GUARD(recvmsg);
+GUARDED(recvmsg);
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     MOVED(fd, flags, behind_recvmsg()(fd, message, flags));
 }
 
-GUARD(readv);
+GUARDED(readv);
 ssize_t readv(int fd, const struct iovec *pieces, int count)
 {
     MOVED(fd, 0, behind_readv()(fd, pieces, count));
 }
 
-GUARD(send);
+GUARDED(send);
 ssize_t send(int fd, const void *buf, size_t size, int flags)
 {
     MOVED(fd, flags, behind_send()(fd, buf, size, flags));
 }
 
-GUARD(sendto);
+GUARDED(sendto);
 ssize_t sendto(int fd, const void *buf, size_t size, int flags, __CONST_SOCKADDR_ARG to, socklen_t to_size)
 {
     MOVED(fd, flags, behind_sendto()(fd, buf, size, flags, to, to_size));
 }
 
-GUARD(sendmsg);
+GUARDED(sendmsg);
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     MOVED(fd, flags, behind_sendmsg()(fd, message, flags));
 }
 
-GUARD(writev);
+GUARDED(writev);
 ssize_t writev(int fd, const struct iovec *pieces, int count)
 {
     MOVED(fd, 0, behind_writev()(fd, pieces, count));

@@ -6,6 +6,7 @@
 #ifndef MPIT_PROBES_BEHIND_H
 #define MPIT_PROBES_BEHIND_H
 
+#include "gate.h"
 #include "native.h"
 
 #include <dlfcn.h>
@@ -45,5 +46,8 @@ static inline bool behind_is_the_c_library(const void *function)
     {                                                                                                                  \
         behind_##name();                                                                                               \
     }
+
+/* Stands before the definition of such a function: the next one, and its gate. */
+#define GUARDED(name) BEHIND(name) GUARD(name)
 
 #endif

@@ -95,46 +95,7 @@ extern int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struc
 extern int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct timespec *timeout,
                         const sigset_t *mask);
 
-BEHIND(select)
-BEHIND(pselect)
-BEHIND(ppoll)
-BEHIND(epoll_pwait)
-BEHIND(clock_nanosleep)
-BEHIND(sleep)
-BEHIND(thrd_sleep)
-BEHIND(semop)
-BEHIND(semtimedop)
-BEHIND(msgsnd)
-BEHIND(msgrcv)
-BEHIND(accept)
-BEHIND(accept4)
-BEHIND(connect)
-BEHIND(write)
-BEHIND(sem_timedwait)
-BEHIND(sem_clockwait)
-BEHIND(read)
-BEHIND(recvmmsg)
-BEHIND(epoll_pwait2)
-BEHIND(aio_suspend)
-BEHIND(sendmmsg)
-BEHIND(sendfile)
-BEHIND(sendfile64)
-BEHIND(splice)
-BEHIND(tee)
-BEHIND(vmsplice)
-BEHIND(copy_file_range)
-BEHIND(getrandom)
-BEHIND(preadv2)
-BEHIND(pwritev2)
-BEHIND(preadv64v2)
-BEHIND(pwritev64v2)
-BEHIND(__poll_chk)
-BEHIND(__ppoll_chk)
-BEHIND(__read_chk)
-BEHIND(__recv_chk)
-BEHIND(__recvfrom_chk)
-
-GUARD(select);
+GUARDED(select);
 int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeval *timeout)
 {
     int result;
@@ -152,7 +113,7 @@ static bool is_zero(const struct timespec *time)
 }
 
 /* These have a mask for the time of the wait. */
-GUARD(pselect);
+GUARDED(pselect);
 int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct timespec *timeout,
             const sigset_t *mask)
 {
@@ -166,7 +127,7 @@ int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct
     return result;
 }
 
-GUARD(ppoll);
+GUARDED(ppoll);
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -179,7 +140,7 @@ int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, cons
     return result;
 }
 
-GUARD(epoll_pwait);
+GUARDED(epoll_pwait);
 int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -192,7 +153,7 @@ int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, con
     return result;
 }
 
-GUARD(clock_nanosleep);
+GUARDED(clock_nanosleep);
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -200,7 +161,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, str
     return result;
 }
 
-GUARD(sleep);
+GUARDED(sleep);
 unsigned sleep(unsigned seconds)
 {
     unsigned result;
@@ -208,7 +169,7 @@ unsigned sleep(unsigned seconds)
     return result;
 }
 
-GUARD(thrd_sleep);
+GUARDED(thrd_sleep);
 int thrd_sleep(const struct timespec *time, struct timespec *rest)
 {
     int result;
@@ -216,81 +177,81 @@ int thrd_sleep(const struct timespec *time, struct timespec *rest)
     return result;
 }
 
-GUARD(semop);
+GUARDED(semop);
 int semop(int id, struct sembuf *operations, size_t count)
 {
     SHIELDED_CALL(int, shield_up(), behind_semop()(id, operations, count));
 }
 
-GUARD(semtimedop);
+GUARDED(semtimedop);
 int semtimedop(int id, struct sembuf *operations, size_t count, const struct timespec *timeout)
 {
     SHIELDED_CALL(int, shield_up(), behind_semtimedop()(id, operations, count, timeout));
 }
 
-GUARD(msgsnd);
+GUARDED(msgsnd);
 int msgsnd(int id, const void *message, size_t bytes, int flags)
 {
     SHIELDED_CALL(int, shield_up(), behind_msgsnd()(id, message, bytes, flags));
 }
 
-GUARD(msgrcv);
+GUARDED(msgrcv);
 ssize_t msgrcv(int id, void *message, size_t bytes, long type, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_msgrcv()(id, message, bytes, type, flags));
 }
 
 /* With a timeout of the socket these are not restarted, and a write may end with a part of the data. */
-GUARD(accept);
+GUARDED(accept);
 int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept()(fd, address, bytes));
 }
 
-GUARD(accept4);
+GUARDED(accept4);
 int accept4(int fd, __SOCKADDR_ARG address, socklen_t *bytes, int flags)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_accept4()(fd, address, bytes, flags));
 }
 
-GUARD(connect);
+GUARDED(connect);
 int connect(int fd, __CONST_SOCKADDR_ARG address, socklen_t bytes)
 {
     SHIELDED_CALL(int, shield_up_for(fd, 0), behind_connect()(fd, address, bytes));
 }
 
-GUARD(write);
+GUARDED(write);
 ssize_t write(int fd, const void *data, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_write()(fd, data, bytes));
 }
 
-GUARD(sem_timedwait);
+GUARDED(sem_timedwait);
 int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
 {
     SHIELDED_CALL(int, shield_up(), behind_sem_timedwait()(semaphore, until));
 }
 
-GUARD(sem_clockwait);
+GUARDED(sem_clockwait);
 int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until)
 {
     SHIELDED_CALL(int, shield_up(), behind_sem_clockwait()(semaphore, clock, until));
 }
 
 /* From a socket with a timeout. */
-GUARD(read);
+GUARDED(read);
 ssize_t read(int fd, void *data, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_read()(fd, data, bytes));
 }
 
-GUARD(__read_chk);
+GUARDED(__read_chk);
 ssize_t __read_chk(int fd, void *data, size_t bytes, size_t room)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind___read_chk()(fd, data, bytes, room));
 }
 
-GUARD(__recv_chk);
+GUARDED(__recv_chk);
 ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
 {
     ssize_t result;
@@ -300,7 +261,7 @@ ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int flags)
     return result;
 }
 
-GUARD(__recvfrom_chk);
+GUARDED(__recvfrom_chk);
 ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,
                        socklen_t *from_bytes)
 {
@@ -311,13 +272,13 @@ ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags,
     return result;
 }
 
-GUARD(recvmmsg);
+GUARDED(recvmmsg);
 int recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
 {
     SHIELDED_CALL(int, shield_up_for(fd, flags), behind_recvmmsg()(fd, messages, count, flags, timeout));
 }
 
-GUARD(__poll_chk);
+GUARDED(__poll_chk);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
 {
     int result;
@@ -328,7 +289,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
     return result;
 }
 
-GUARD(__ppoll_chk);
+GUARDED(__ppoll_chk);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask, size_t bytes)
 {
     sigset_t copy;
@@ -341,7 +302,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
     return result;
 }
 
-GUARD(epoll_pwait2);
+GUARDED(epoll_pwait2);
 int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct timespec *timeout, const sigset_t *mask)
 {
     sigset_t copy;
@@ -354,82 +315,82 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct ti
     return result;
 }
 
-GUARD(aio_suspend);
+GUARDED(aio_suspend);
 int aio_suspend(const struct aiocb *const list[], int count, const struct timespec *restrict timeout)
 {
     SHIELDED_CALL(int, shield_up(), behind_aio_suspend()(list, count, timeout));
 }
 
-GUARD(sendmmsg);
+GUARDED(sendmmsg);
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     SHIELDED_CALL(int, shield_up_for(fd, flags), behind_sendmmsg()(fd, messages, count, flags));
 }
 
 /* At -1, the place of the file itself, they are readv and writev. */
-GUARD(preadv2);
+GUARDED(preadv2);
 ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv2()(fd, pieces, count, offset, flags));
 }
 
-GUARD(pwritev2);
+GUARDED(pwritev2);
 ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev2()(fd, pieces, count, offset, flags));
 }
 
-GUARD(preadv64v2);
+GUARDED(preadv64v2);
 ssize_t preadv64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_preadv64v2()(fd, pieces, count, offset, flags));
 }
 
-GUARD(pwritev64v2);
+GUARDED(pwritev64v2);
 ssize_t pwritev64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags)
 {
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev64v2()(fd, pieces, count, offset, flags));
 }
 
 /* A transfer in pieces ends after the piece that the signal met. */
-GUARD(sendfile);
+GUARDED(sendfile);
 ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile()(to, from, offset, bytes));
 }
 
-GUARD(sendfile64);
+GUARDED(sendfile64);
 ssize_t sendfile64(int to, int from, off64_t *offset, size_t bytes)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_sendfile64()(to, from, offset, bytes));
 }
 
-GUARD(splice);
+GUARDED(splice);
 ssize_t splice(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_splice()(from, from_offset, to, to_offset, bytes, flags));
 }
 
-GUARD(tee);
+GUARDED(tee);
 ssize_t tee(int from, int to, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_tee()(from, to, bytes, flags));
 }
 
-GUARD(vmsplice);
+GUARDED(vmsplice);
 ssize_t vmsplice(int fd, const struct iovec *pieces, size_t count, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_vmsplice()(fd, pieces, count, flags));
 }
 
-GUARD(copy_file_range);
+GUARDED(copy_file_range);
 ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offset, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, shield_up(), behind_copy_file_range()(from, from_offset, to, to_offset, bytes, flags));
 }
 
 /* Up to 256 bytes come whole, even with signals: getrandom(2). */
-GUARD(getrandom);
+GUARDED(getrandom);
 ssize_t getrandom(void *data, size_t bytes, unsigned flags)
 {
     SHIELDED_CALL(ssize_t, bytes > 256 && shield_up(), behind_getrandom()(data, bytes, flags));

@@ -14,32 +14,18 @@
 
 extern int __xpg_sigpause(int number); /* <signal.h> uses it for sigpause */
 
-BEHIND(pause)
-BEHIND(sigsuspend)
-BEHIND(__xpg_sigpause)
-BEHIND(sigwait)
-BEHIND(sigwaitinfo)
-BEHIND(sigtimedwait)
-BEHIND(pthread_sigmask)
-BEHIND(sigprocmask)
 BEHIND(sigaction)
-BEHIND(signal)
-BEHIND(sysv_signal)
-BEHIND(__sysv_signal)
-BEHIND(sigset)
-BEHIND(sigignore)
-BEHIND(signalfd)
 
 extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
 
 /* They end when a handler has run, which must be a handler of the program. */
-GUARD(pause);
+GUARDED(pause);
 int pause(void)
 {
     SHIELDED_CALL(int, shield_up(), behind_pause()());
 }
 
-GUARD(sigsuspend);
+GUARDED(sigsuspend);
 int sigsuspend(const sigset_t *mask)
 {
     sigset_t copy;
@@ -47,20 +33,20 @@ int sigsuspend(const sigset_t *mask)
 }
 
 /* It waits under the thread's mask without that one signal. */
-GUARD(__xpg_sigpause);
+GUARDED(__xpg_sigpause);
 int __xpg_sigpause(int number)
 {
     SHIELDED_CALL(int, shield_up(), behind___xpg_sigpause()(number));
 }
 
-GUARD(sigwait);
+GUARDED(sigwait);
 int sigwait(const sigset_t *restrict set, int *restrict number)
 {
     sigset_t copy;
     return behind_sigwait()(shield_without(set, &copy), number);
 }
 
-GUARD(sigwaitinfo);
+GUARDED(sigwaitinfo);
 int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     sigset_t copy;
@@ -69,7 +55,7 @@ int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
     return result;
 }
 
-GUARD(sigtimedwait);
+GUARDED(sigtimedwait);
 int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
     sigset_t copy;
@@ -78,14 +64,14 @@ int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const s
     return result;
 }
 
-GUARD(pthread_sigmask);
+GUARDED(pthread_sigmask);
 int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     sigset_t copy;
     return behind_pthread_sigmask()(how, how == SIG_UNBLOCK ? set : shield_without(set, &copy), old);
 }
 
-GUARD(sigprocmask);
+GUARDED(sigprocmask);
 int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
 {
     sigset_t copy;
@@ -144,37 +130,37 @@ static sighandler_t wish(sighandler_t handler)
     return before;
 }
 
-GUARD(signal);
+GUARDED(signal);
 sighandler_t signal(int number, sighandler_t handler)
 {
     return signal_is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
 }
 
-GUARD(sysv_signal);
+GUARDED(sysv_signal);
 sighandler_t sysv_signal(int number, sighandler_t handler)
 {
     return signal_is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
 }
 
-GUARD(__sysv_signal);
+GUARDED(__sysv_signal);
 sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     return signal_is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
 }
 
-GUARD(sigset);
+GUARDED(sigset);
 sighandler_t sigset(int number, sighandler_t handler)
 {
     return signal_is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
 }
 
-GUARD(sigignore);
+GUARDED(sigignore);
 int sigignore(int number)
 {
     return signal_is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
 }
 
-GUARD(signalfd);
+GUARDED(signalfd);
 int signalfd(int fd, const sigset_t *set, int flags)
 {
     sigset_t copy;

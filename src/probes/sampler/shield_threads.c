@@ -25,10 +25,6 @@
 extern int pthread_attr_setsigmask_np(pthread_attr_t *attributes,
                                       const sigset_t *set); /* headers of older systems lack it */
 
-BEHIND(pthread_create)
-BEHIND(thrd_create)
-BEHIND(pthread_attr_setsigmask_np)
-
 struct start {
     union {
         void *(*posix)(void *);
@@ -156,7 +152,7 @@ static struct start *start_make(const void *routine, void *argument)
             free(start);                                                                                               \
     } while (0)
 
-GUARD(pthread_create);
+GUARDED(pthread_create);
 int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes, void *(*routine)(void *),
                    void *restrict argument)
 {
@@ -170,7 +166,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
 }
 
 /* The C library's own thrd_create does not call pthread_create. */
-GUARD(thrd_create);
+GUARDED(thrd_create);
 int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 {
     int error;
@@ -182,7 +178,7 @@ int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     return error;
 }
 
-GUARD(pthread_attr_setsigmask_np);
+GUARDED(pthread_attr_setsigmask_np);
 int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 {
     sigset_t copy;

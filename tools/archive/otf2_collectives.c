@@ -102,9 +102,8 @@ static void collective_end(struct trace_location *location, const struct traced_
 {
     struct trace_process *process = location->process;
     unsigned op = call_table[event_kind(&call->event)].op;
-    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(
-                                 location->writer, NULL, now, collective_op[op], process_comm(process, &call->event),
-                                 root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
+    location_write(location, MpiCollectiveEnd, now, collective_op[op], process_comm(process, &call->event),
+                   root_of(process, &call->event, op), call->event.bytes, call->bytes_out);
 }
 
 /* Writes `part` if it creates a communicator that the archive defines. */
@@ -119,7 +118,7 @@ static void write_created(struct trace_location *location, const struct call_par
         return;
     process->created[process_number(process, &part->event)] = true;
     __atomic_store_n(&process->comms->list[comm].has_events, true, __ATOMIC_RELAXED); /* other ranks do, too */
-    location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
+    location_write(location, CommCreate, now, comm);
 }
 
 /* Only a communicator whose creation is in the archive is destroyed in it. */
@@ -133,12 +132,11 @@ static void comm_end(struct trace_location *location, const struct traced_call *
         write_created(location, &call->parts[i], now);
     if (ends && process->created[process_number(process, place)]) {
         process->created[process_number(process, place)] = false;
-        location_check(location, OTF2_EvtWriter_CommDestroy(location->writer, NULL, now, comm));
+        location_write(location, CommDestroy, now, comm);
     }
-    location_check(location, OTF2_EvtWriter_MpiCollectiveEnd(location->writer, NULL, now,
-                                                             ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE
-                                                                  : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
-                                                             comm, OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
+    location_write(location, MpiCollectiveEnd, now,
+                   ends ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE : OTF2_COLLECTIVE_OP_CREATE_HANDLE, comm,
+                   OTF2_COLLECTIVE_ROOT_NONE, 0, 0);
 }
 
 void collective_part_write(struct trace_location *location, const struct call_part *part, const struct call_part *next,
@@ -150,18 +148,17 @@ void collective_part_write(struct trace_location *location, const struct call_pa
         return;
     uint32_t comm = process_comm(process, event);
     if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* the latter occurs only in damaged files */
-        location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, part->request));
+        location_write(location, MpiRequestCancelled, now, part->request);
         return;
     }
     unsigned op = event->duration < CALL_COUNT ? call_table[event->duration].op : COLLECTIVE_NONE;
     bool creates = event_kind(event) == RECORD_COMM_DONE;
     if (creates && next)
         write_created(location, next, now);
-    location_check(location,
-                   OTF2_EvtWriter_NonBlockingCollectiveComplete(
-                       location->writer, NULL, now, creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op],
-                       comm, creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op),
-                       creates ? 0 : event->bytes, creates ? 0 : part->bytes_out, part->request));
+    location_write(location, NonBlockingCollectiveComplete, now,
+                   creates ? OTF2_COLLECTIVE_OP_CREATE_HANDLE : collective_op[op], comm,
+                   creates ? OTF2_COLLECTIVE_ROOT_NONE : root_of(process, event, op), creates ? 0 : event->bytes,
+                   creates ? 0 : part->bytes_out, part->request);
 }
 
 void collective_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)

@@ -62,37 +62,34 @@ static void write_send(struct trace_location *location, const struct event *even
 {
     const struct trace_place *place = message_place(location->process, event);
     if (place)
-        location_check(location, OTF2_EvtWriter_MpiSend(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
-                                                        (uint32_t)event->tag, event->bytes));
+        location_write(location, MpiSend, now, (uint32_t)event->peer, place->comm, (uint32_t)event->tag, event->bytes);
 }
 
 static void write_receive(struct trace_location *location, const struct event *event, OTF2_TimeStamp now)
 {
     const struct trace_place *place = message_place(location->process, event);
     if (place)
-        location_check(location, OTF2_EvtWriter_MpiRecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
-                                                        (uint32_t)event->tag, event->bytes));
+        location_write(location, MpiRecv, now, (uint32_t)event->peer, place->comm, (uint32_t)event->tag, event->bytes);
 }
 
 static void write_isend(struct trace_location *location, const struct event *event, uint64_t request,
                         OTF2_TimeStamp now)
 {
     if (request)
-        location_check(location, OTF2_EvtWriter_MpiIsend(location->writer, NULL, now, (uint32_t)event->peer,
-                                                         process_comm(location->process, event), (uint32_t)event->tag,
-                                                         event->bytes, request));
+        location_write(location, MpiIsend, now, (uint32_t)event->peer, process_comm(location->process, event),
+                       (uint32_t)event->tag, event->bytes, request);
 }
 
 static void write_irecv_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        location_check(location, OTF2_EvtWriter_MpiIrecvRequest(location->writer, NULL, now, request));
+        location_write(location, MpiIrecvRequest, now, request);
 }
 
 static void write_collective_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        location_check(location, OTF2_EvtWriter_NonBlockingCollectiveRequest(location->writer, NULL, now, request));
+        location_write(location, NonBlockingCollectiveRequest, now, request);
 }
 
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
@@ -100,7 +97,7 @@ static void write_metric(struct trace_location *location, const struct scheduled
     uint32_t type = location->process->job->instruments.metrics[sample->what].record->type;
     OTF2_Type types[1] = {trace_metric_type(type)};
     OTF2_MetricValue values[1] = {{.unsigned_int = sample->value}}; /* the three members share their bits */
-    location_check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, sample->what, 1, types, values));
+    location_write(location, Metric, now, sample->what, 1, types, values);
 }
 
 /* Regions and samples are part of a selection that does not ask for functions. */
@@ -138,9 +135,9 @@ static void schedule_write(struct trace_location *location, uint64_t until, uint
             continue;
         OTF2_TimeStamp now = advance(location, at);
         if (step == STEP_ENTER)
-            location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, what->what));
+            location_write(location, Enter, now, what->what);
         else if (step == STEP_LEAVE)
-            location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, what->what));
+            location_write(location, Leave, now, what->what);
         else
             write_metric(location, what, now);
     }
@@ -152,8 +149,7 @@ static void schedule_close(struct trace_location *location, uint64_t end)
     schedule_write(location, end, end);
     for (const struct scheduled *region; (region = schedule_abandon(&location->schedule));)
         if (scheduled_is_shown(location, region))
-            location_check(location,
-                           OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
+            location_write(location, Leave, advance(location, end), region->what);
 }
 
 /* A completion call that is not recorded has a region without its own name, around its completed requests. */
@@ -183,7 +179,7 @@ static __attribute__((noinline)) void write_operation_begin(struct trace_locatio
     case FOLD_COMM:
         write_collective_request(location, call->request, now);
         if (collective_comm(location, call) != NO_COMM)
-            location_check(location, OTF2_EvtWriter_MpiCollectiveBegin(location->writer, NULL, now));
+            location_write(location, MpiCollectiveBegin, now);
         break;
     case FOLD_RMA:
         rma_enter(location, call, now);
@@ -272,8 +268,7 @@ static void counters_write(struct trace_location *location, const struct traced_
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
         OTF2_MetricValue values[1] = {{.unsigned_int = location->counted[i]}};
         if (location->counters[i] != NO_COUNTER)
-            location_check(location, OTF2_EvtWriter_Metric(location->writer, NULL, now, first + location->counters[i],
-                                                           1, types, values));
+            location_write(location, Metric, now, first + location->counters[i], 1, types, values);
     }
 }
 
@@ -314,9 +309,7 @@ static void call_enter(struct trace_location *location, const struct traced_call
         return;
     OTF2_TimeStamp left = location->last_ns, now = advance(location, call->event.begin);
     if (event_kind(&call->event) == EVENT_SWITCHED) {
-        location_check(location,
-                       OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
-                                                       call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF));
+        location_write(location, MeasurementOnOff, now, call->event.peer ? OTF2_MEASUREMENT_ON : OTF2_MEASUREMENT_OFF);
         return;
     }
     counters_write(location, call, now);
@@ -328,13 +321,13 @@ static void call_enter(struct trace_location *location, const struct traced_call
 static void write_cancelled(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, request));
+        location_write(location, MpiRequestCancelled, now, request);
 }
 
 static inline void write_sent(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
 {
     if (request)
-        location_check(location, OTF2_EvtWriter_MpiIsendComplete(location->writer, NULL, now, request));
+        location_write(location, MpiIsendComplete, now, request);
 }
 
 static void write_received(struct trace_location *location, const struct event *event, uint64_t request,
@@ -350,8 +343,8 @@ static void write_received(struct trace_location *location, const struct event *
         write_cancelled(location, request, now);
         return;
     }
-    location_check(location, OTF2_EvtWriter_MpiIrecv(location->writer, NULL, now, (uint32_t)event->peer, place->comm,
-                                                     (uint32_t)event->tag, event->bytes, request));
+    location_write(location, MpiIrecv, now, (uint32_t)event->peer, place->comm, (uint32_t)event->tag, event->bytes,
+                   request);
 }
 
 /* By OTF2's rule, the completion of a send shows its release. The release of a receive is not known. A collective or a
@@ -416,13 +409,12 @@ static inline void write_done(struct trace_location *location, const struct call
 static __attribute__((noinline)) void write_tested(struct trace_location *location, const struct traced_call *call,
                                                    OTF2_TimeStamp now)
 {
-    OTF2_EvtWriter *writer = location->writer;
     if (!call->object)
-        location_check(location, OTF2_EvtWriter_MpiRequestTest(writer, NULL, now, call->request));
+        location_write(location, MpiRequestTest, now, call->request);
     else if (call->object->kind == OBJECT_WINDOW)
-        location_check(location, OTF2_EvtWriter_RmaOpTest(writer, NULL, now, call->object->id, call->request));
+        location_write(location, RmaOpTest, now, call->object->id, call->request);
     else
-        location_check(location, OTF2_EvtWriter_IoOperationTest(writer, NULL, now, call->object->id, call->request));
+        location_write(location, IoOperationTest, now, call->object->id, call->request);
 }
 
 /* Writes the end of an operation that is not a message. */
@@ -467,8 +459,7 @@ static void call_leave_write(struct trace_location *location, const struct trace
     if (event_kind(&call->event) == EVENT_SWITCHED)
         return;
     counters_write(location, call, now);
-    location_check(location,
-                   OTF2_EvtWriter_Leave(location->writer, NULL, now, trace_region_number(job, region_kind(call))));
+    location_write(location, Leave, now, trace_region_number(job, region_kind(call)));
 }
 
 static void call_leave(struct trace_location *location, const struct traced_call *call)
@@ -505,7 +496,7 @@ static inline void call_write(struct trace_location *location, const struct trac
     now = advance(location, call->end);
     if (call_has_results(call))
         write_results(location, call, now);
-    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+    location_write(location, Leave, now, region);
 }
 
 void location_call(struct trace_location *location, const struct traced_call *call)
@@ -550,15 +541,13 @@ void location_message(struct trace_location *location, const struct message_call
             break;
         }
     }
-    location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+    location_write(location, Leave, now, region);
 }
 
 void location_gap(struct trace_location *location, uint64_t until)
 {
-    location_check(location,
-                   OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, location->last_ns, OTF2_MEASUREMENT_OFF));
-    location_check(location, OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, advance(location, until),
-                                                             OTF2_MEASUREMENT_ON));
+    location_write(location, MeasurementOnOff, location->last_ns, OTF2_MEASUREMENT_OFF);
+    location_write(location, MeasurementOnOff, advance(location, until), OTF2_MEASUREMENT_ON);
 }
 
 void location_begin(struct trace_location *location)
@@ -579,13 +568,13 @@ void location_begin(struct trace_location *location)
 void location_program_begin(struct trace_location *location, OTF2_StringRef program)
 {
     OTF2_TimeStamp now = advance(location, location->process->rank->run->header.begin_ticks);
-    location_check(location, OTF2_EvtWriter_ProgramBegin(location->writer, NULL, now, program, 0, NULL));
+    location_write(location, ProgramBegin, now, program, 0, NULL);
 }
 
 void location_program_end(struct trace_location *location)
 {
     OTF2_TimeStamp now = advance(location, location->process->rank->run->header.end_ticks);
-    location_check(location, OTF2_EvtWriter_ProgramEnd(location->writer, NULL, now, 0));
+    location_write(location, ProgramEnd, now, 0);
 }
 
 void location_end(struct trace_location *location)

@@ -114,6 +114,9 @@ void location_program_end(struct trace_location *location);
         if ((location)->process->error == OTF2_SUCCESS)                                                                \
             (location)->process->error = (call);                                                                       \
     } while (0)
+/* The same for OTF2_EvtWriter_EVENT without attributes. Its other arguments begin with the time. */
+#define location_write(location, event, ...)                                                                           \
+    location_check(location, OTF2_EvtWriter_##event((location)->writer, NULL, __VA_ARGS__))
 /* For the time stamps of a process that has a run file. */
 void process_stamps_find(struct trace_process *process);
 /* Finds a place that process_place does not have in its cache. */

@@ -7,7 +7,7 @@ static void functions_enter(struct trace_location *location, uint32_t outer, uin
         return;
     functions_enter(location, outer, job->archive->callpaths->contexts[context].caller, now);
     uint32_t region = trace_function_region(job, job->archive->callpaths->contexts[context].function);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    location_write(location, Enter, now, region);
 }
 
 static void functions_leave(struct trace_location *location, uint32_t context, uint32_t outer, OTF2_TimeStamp now)
@@ -15,7 +15,7 @@ static void functions_leave(struct trace_location *location, uint32_t context, u
     const struct trace_job *job = location->process->job;
     for (; context != outer; context = job->archive->callpaths->contexts[context].caller) {
         uint32_t region = trace_function_region(job, job->archive->callpaths->contexts[context].function);
-        location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+        location_write(location, Leave, now, region);
     }
 }
 

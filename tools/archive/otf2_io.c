@@ -160,14 +160,13 @@ void io_enter(struct trace_location *location, const struct traced_call *call, O
     OTF2_IoOperationFlag flags = OTF2_IO_OPERATION_FLAG_NONE;
     flags |= waits ? OTF2_IO_OPERATION_FLAG_NON_BLOCKING : 0;
     flags |= transfer->collective ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : 0;
-    location_check(location, OTF2_EvtWriter_IoOperationBegin(location->writer, NULL, now, call->object->id,
-                                                             transfer->mode, flags, bytes, call->request));
+    location_write(location, IoOperationBegin, now, call->object->id, transfer->mode, flags, bytes, call->request);
 }
 
 static void write_complete(struct trace_location *location, const struct trace_object *object, uint64_t bytes,
                            uint64_t id, OTF2_TimeStamp now)
 {
-    location_check(location, OTF2_EvtWriter_IoOperationComplete(location->writer, NULL, now, object->id, bytes, id));
+    location_write(location, IoOperationComplete, now, object->id, bytes, id);
 }
 
 static void write_opened(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
@@ -185,8 +184,7 @@ static void write_opened(struct trace_location *location, const struct traced_ca
     OTF2_IoStatusFlag status = OTF2_IO_STATUS_FLAG_NONE;
     status |= access & ACCESS_APPEND ? OTF2_IO_STATUS_FLAG_APPEND : 0;
     status |= access & ACCESS_DELETE ? OTF2_IO_STATUS_FLAG_DELETE_ON_CLOSE : 0;
-    location_check(
-        location, OTF2_EvtWriter_IoCreateHandle(location->writer, NULL, now, call->object->id, mode, creation, status));
+    location_write(location, IoCreateHandle, now, call->object->id, mode, creation, status);
 }
 
 /* Writes nothing if the progress is not known. */
@@ -206,16 +204,15 @@ static void write_seek(struct trace_location *location, const struct traced_call
             arrived = event;
     }
     if (asked && arrived)
-        location_check(location, OTF2_EvtWriter_IoSeek(location->writer, NULL, now, call->object->id,
-                                                       (int64_t)asked->bytes, options[asked->tag], arrived->bytes));
+        location_write(location, IoSeek, now, call->object->id, (int64_t)asked->bytes, options[asked->tag],
+                       arrived->bytes);
 }
 
 void io_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     unsigned kind = event_kind(&call->event);
     if (kind == CALL_MPI_File_delete && call->request)
-        location_check(location, OTF2_EvtWriter_IoDeleteFile(location->writer, NULL, now, IO_PARADIGM_MPI,
-                                                             (OTF2_IoFileRef)(call->request - 1)));
+        location_write(location, IoDeleteFile, now, IO_PARADIGM_MPI, (OTF2_IoFileRef)(call->request - 1));
     if (!call->object)
         return;
     unsigned how = transfers[kind].how;
@@ -224,12 +221,11 @@ void io_leave(struct trace_location *location, const struct traced_call *call, O
     else if (kind == CALL_MPI_File_seek || kind == CALL_MPI_File_seek_shared)
         write_seek(location, call, now);
     else if (call->pairs)
-        location_check(location, OTF2_EvtWriter_IoDestroyHandle(location->writer, NULL, now, call->object->id));
+        location_write(location, IoDestroyHandle, now, call->object->id);
     else if (call->request && (how == MOVES_BLOCKING || how == MOVES_SPLIT_END))
         write_complete(location, call->object, call->event.bytes, call->request, now);
     else if (call->request)
-        location_check(location,
-                       OTF2_EvtWriter_IoOperationIssued(location->writer, NULL, now, call->object->id, call->request));
+        location_write(location, IoOperationIssued, now, call->object->id, call->request);
 }
 
 /* For a request that the program freed, the number of transferred bytes is not known. */
@@ -238,8 +234,7 @@ void io_part_write(struct trace_location *location, const struct call_part *part
     if (!part->object || !part->request)
         return;
     if (event_kind(&part->event) == RECORD_CANCELLED)
-        location_check(location, OTF2_EvtWriter_IoOperationCancelled(location->writer, NULL, now, part->object->id,
-                                                                     part->request));
+        location_write(location, IoOperationCancelled, now, part->object->id, part->request);
     else
         write_complete(location, part->object,
                        event_kind(&part->event) == RECORD_FREED ? OTF2_UNDEFINED_UINT64 : part->event.bytes,

@@ -337,9 +337,8 @@ static void write_atomic(struct trace_location *location, const struct traced_ca
     uint64_t bytes = call->event.bytes;
     unsigned op = call->event.kind & EVENT_OP;
     uint64_t sent = kind == ACCESS_SWAP ? 2 * bytes : op == EVENT_OP_NO_OP ? 0 : bytes;
-    location_check(location, OTF2_EvtWriter_RmaAtomic(location->writer, NULL, now, call->object->id,
-                                                      (uint32_t)call->event.peer, atomic_type(kind, op), sent,
-                                                      kind == ACCESS_ACCUMULATE ? 0 : bytes, call->request));
+    location_write(location, RmaAtomic, now, call->object->id, (uint32_t)call->event.peer, atomic_type(kind, op), sent,
+                   kind == ACCESS_ACCUMULATE ? 0 : bytes, call->request);
 }
 
 static void write_access(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
@@ -348,11 +347,9 @@ static void write_access(struct trace_location *location, const struct traced_ca
     uint32_t window = call->object->id, target = (uint32_t)call->event.peer;
     uint64_t bytes = call->event.bytes;
     if (kind == ACCESS_PUT)
-        location_check(location,
-                       OTF2_EvtWriter_RmaPut(location->writer, NULL, now, window, target, bytes, call->request));
+        location_write(location, RmaPut, now, window, target, bytes, call->request);
     else if (kind == ACCESS_GET)
-        location_check(location,
-                       OTF2_EvtWriter_RmaGet(location->writer, NULL, now, window, target, bytes, call->request));
+        location_write(location, RmaGet, now, window, target, bytes, call->request);
     else
         write_atomic(location, call, kind, now);
 }
@@ -376,10 +373,9 @@ void rma_enter(struct trace_location *location, const struct traced_call *call, 
     if (call->request)
         write_access(location, call, now);
     else if (call_is_of_window(kind))
-        location_check(location, OTF2_EvtWriter_RmaCollectiveBegin(location->writer, NULL, now));
+        location_write(location, RmaCollectiveBegin, now);
     else if (call->pairs && (kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_lock_all))
-        location_check(location, OTF2_EvtWriter_RmaRequestLock(location->writer, NULL, now, call->object->id,
-                                                               lock_target(call), 0, lock_type(call)));
+        location_write(location, RmaRequestLock, now, call->object->id, lock_target(call), 0, lock_type(call));
 }
 
 void rma_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
@@ -402,25 +398,23 @@ static void write_collective_end(struct trace_location *location, const struct t
     if (is_creation(kind)) {
         op = is_allocation(kind) ? OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE : OTF2_COLLECTIVE_OP_CREATE_HANDLE;
         if (call->pairs)
-            location_check(location, OTF2_EvtWriter_RmaWinCreate(location->writer, NULL, now, call->object->id));
+            location_write(location, RmaWinCreate, now, call->object->id);
     } else if (kind == CALL_MPI_Win_free) {
         op = call->bytes_out ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE : OTF2_COLLECTIVE_OP_DESTROY_HANDLE;
         if (call->pairs)
-            location_check(location, OTF2_EvtWriter_RmaWinDestroy(location->writer, NULL, now, call->object->id));
+            location_write(location, RmaWinDestroy, now, call->object->id);
     } else {
         level |= OTF2_RMA_SYNC_LEVEL_MEMORY;
     }
-    location_check(location, OTF2_EvtWriter_RmaCollectiveEnd(location->writer, NULL, now, op, level, call->object->id,
-                                                             OTF2_COLLECTIVE_ROOT_NONE, 0, 0));
+    location_write(location, RmaCollectiveEnd, now, op, level, call->object->id, OTF2_COLLECTIVE_ROOT_NONE, 0, 0);
 }
 
 static void write_group_sync(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     unsigned kind = event_kind(&call->event);
     bool begins = kind == CALL_MPI_Win_post || kind == CALL_MPI_Win_start;
-    location_check(location, OTF2_EvtWriter_RmaGroupSync(location->writer, NULL, now,
-                                                         begins ? OTF2_RMA_SYNC_LEVEL_NONE : OTF2_RMA_SYNC_LEVEL_MEMORY,
-                                                         call->object->id, TRACE_FIRST_GROUP + call->group));
+    location_write(location, RmaGroupSync, now, begins ? OTF2_RMA_SYNC_LEVEL_NONE : OTF2_RMA_SYNC_LEVEL_MEMORY,
+                   call->object->id, TRACE_FIRST_GROUP + call->group);
 }
 
 void rma_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
@@ -434,14 +428,11 @@ void rma_leave(struct trace_location *location, const struct traced_call *call, 
     else if (call->group != NO_GROUP)
         write_group_sync(location, call, now);
     else if (kind == CALL_MPI_Win_sync)
-        location_check(location, OTF2_EvtWriter_RmaSync(
-                                     location->writer, NULL, now, call->object->id,
-                                     (uint32_t)process->rank->run->comms[process_number(process, &call->event)]->rank,
-                                     OTF2_RMA_SYNC_TYPE_MEMORY));
+        location_write(location, RmaSync, now, call->object->id,
+                       (uint32_t)process->rank->run->comms[process_number(process, &call->event)]->rank,
+                       OTF2_RMA_SYNC_TYPE_MEMORY);
     else if (call->pairs && (kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_lock_all))
-        location_check(location, OTF2_EvtWriter_RmaAcquireLock(location->writer, NULL, now, call->object->id,
-                                                               lock_target(call), 0, lock_type(call)));
+        location_write(location, RmaAcquireLock, now, call->object->id, lock_target(call), 0, lock_type(call));
     else if (call->pairs)
-        location_check(location, OTF2_EvtWriter_RmaReleaseLock(location->writer, NULL, now, call->object->id,
-                                                               lock_target(call), 0));
+        location_write(location, RmaReleaseLock, now, call->object->id, lock_target(call), 0);
 }

@@ -49,24 +49,23 @@ static OTF2_StringRef string_id(struct definitions *d, const char *text)
     return id;
 }
 
-/* Calls a writing function of OTF2 in the second walk only. The first error stays. */
-#define WRITE(d, call)                                                                                                 \
+/* Calls OTF2_GlobalDefWriter_WriteKIND, in the second walk only. The first error stays. */
+#define WRITE(d, kind, ...)                                                                                            \
     do {                                                                                                               \
-        OTF2_ErrorCode error_ = (d)->writer && (d)->error == OTF2_SUCCESS ? (call) : OTF2_SUCCESS;                     \
-        if (error_ != OTF2_SUCCESS)                                                                                    \
-            (d)->error = error_;                                                                                       \
+        if ((d)->writer && (d)->error == OTF2_SUCCESS)                                                                 \
+            (d)->error = OTF2_GlobalDefWriter_Write##kind((d)->writer, __VA_ARGS__);                                   \
     } while (0)
 
 static void strings_write(struct definitions *d)
 {
     for (uint32_t id = 0; id < d->strings->count; id++)
-        WRITE(d, OTF2_GlobalDefWriter_WriteString(d->writer, id, d->strings->list[id]));
+        WRITE(d, String, id, d->strings->list[id]);
 }
 
 static void paradigm_write(struct definitions *d)
 {
     OTF2_StringRef mpi = string_id(d, "MPI");
-    WRITE(d, OTF2_GlobalDefWriter_WriteParadigm(d->writer, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS));
+    WRITE(d, Paradigm, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS);
 }
 
 /* A single host is the root. Several hosts are below a machine, because readers expect one root. */
@@ -81,17 +80,15 @@ static void hosts_write(struct definitions *d)
     if (d->job->host_count > 1) {
         OTF2_StringRef machine = string_id(d, "machine");
         root = NODE_OF_MACHINE;
-        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, root, machine, machine,
-                                                          OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(d->writer, root, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
+        WRITE(d, SystemTreeNode, root, machine, machine, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
+        WRITE(d, SystemTreeNodeDomain, root, OTF2_SYSTEM_TREE_DOMAIN_MACHINE);
     }
     OTF2_StringRef class = string_id(d, "node");
     for (uint32_t host = 0; host < d->job->host_count; host++) {
         OTF2_StringRef text = string_id(d, d->job->hosts[host]->host);
         OTF2_SystemTreeNodeRef node = node_of_host(d->job, host);
-        WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, node, text, class, root));
-        WRITE(d,
-              OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(d->writer, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
+        WRITE(d, SystemTreeNode, node, text, class, root);
+        WRITE(d, SystemTreeNodeDomain, node, OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY);
     }
 }
 
@@ -106,9 +103,8 @@ static void ranks_write(struct definitions *d)
                                 : "MPI Rank %d (no run file)",
                  r);
         OTF2_StringRef id = string_id(d, text);
-        WRITE(d, OTF2_GlobalDefWriter_WriteLocationGroup(
-                     d->writer, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
-                     node_of_host(d->job, rank->host), OTF2_UNDEFINED_LOCATION_GROUP));
+        WRITE(d, LocationGroup, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
+              node_of_host(d->job, rank->host), OTF2_UNDEFINED_LOCATION_GROUP);
     }
 }
 
@@ -123,9 +119,8 @@ static void locations_write(struct definitions *d)
                 continue;
             snprintf(text, sizeof text, "rank %d thread %u", r, thread);
             OTF2_StringRef id = string_id(d, text);
-            WRITE(d, OTF2_GlobalDefWriter_WriteLocation(
-                         d->writer, trace_location(r, thread), id, OTF2_LOCATION_TYPE_CPU_THREAD,
-                         rank->event_count ? rank->event_count[thread] : 0, (OTF2_LocationGroupRef)r));
+            WRITE(d, Location, trace_location(r, thread), id, OTF2_LOCATION_TYPE_CPU_THREAD,
+                  rank->event_count ? rank->event_count[thread] : 0, (OTF2_LocationGroupRef)r);
         }
     }
 }
@@ -138,15 +133,14 @@ static void regions_write(struct definitions *d)
         const struct instrument_record *record = d->job->instruments.regions[region];
         OTF2_StringRef text = string_id(d, record->name), description = string_id(d, record->description);
         OTF2_StringRef file = string_id(d, record->component);
-        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, description, OTF2_REGION_ROLE_CODE,
-                                                  OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, 0, 0));
+        WRITE(d, Region, region, text, text, description, OTF2_REGION_ROLE_CODE, OTF2_PARADIGM_USER,
+              OTF2_REGION_FLAG_NONE, file, 0, 0);
     }
     for (uint32_t region = 0; region < d->job->archive->region_count; region++) {
         const struct call_description *call = &call_table[d->job->archive->region_kind[region]];
         OTF2_StringRef text = string_id(d, d->job->archive->region_kind[region] ? call->name : "MPI (not recorded)");
-        WRITE(d,
-              OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
-                                               OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
+        WRITE(d, Region, users + region, text, text, nothing, region_role[call->role], OTF2_PARADIGM_MPI,
+              OTF2_REGION_FLAG_NONE, nothing, 0, 0);
     }
 }
 
@@ -165,22 +159,19 @@ static void callpaths_write(struct definitions *d)
     OTF2_StringRef description = string_id(d, "functions of the program from which the call was made");
     for (uint32_t i = 0; i < paths->function_count; i++) {
         OTF2_StringRef name = string_id(d, paths->functions[i].name), file = string_id(d, paths->functions[i].file);
-        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, function_region(d, i), name, name, nothing,
-                                                  OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER,
-                                                  OTF2_REGION_FLAG_NONE, file, 0, 0));
+        WRITE(d, Region, function_region(d, i), name, name, nothing, OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER,
+              OTF2_REGION_FLAG_NONE, file, 0, 0);
     }
     for (uint32_t i = 0; i < paths->line_count; i++) {
         OTF2_StringRef file = string_id(d, paths->lines[i].file);
-        WRITE(d, OTF2_GlobalDefWriter_WriteSourceCodeLocation(d->writer, i, file, paths->lines[i].line));
+        WRITE(d, SourceCodeLocation, i, file, paths->lines[i].line);
     }
     for (uint32_t i = 0; i < paths->context_count; i++) {
         const struct trace_context *context = &paths->contexts[i];
-        WRITE(d, OTF2_GlobalDefWriter_WriteCallingContext(
-                     d->writer, i, function_region(d, context->function), context->line_place,
-                     context->caller == NO_CONTEXT ? OTF2_UNDEFINED_CALLING_CONTEXT : context->caller));
+        WRITE(d, CallingContext, i, function_region(d, context->function), context->line_place,
+              context->caller == NO_CONTEXT ? OTF2_UNDEFINED_CALLING_CONTEXT : context->caller);
     }
-    WRITE(d, OTF2_GlobalDefWriter_WriteAttribute(d->writer, CALLPATH_ATTRIBUTE, title, description,
-                                                 OTF2_TYPE_CALLING_CONTEXT));
+    WRITE(d, Attribute, CALLPATH_ATTRIBUTE, title, description, OTF2_TYPE_CALLING_CONTEXT);
 }
 
 static OTF2_GroupRef group_write(struct definitions *d, const char *title, OTF2_GroupType type, const uint64_t *members,
@@ -188,8 +179,7 @@ static OTF2_GroupRef group_write(struct definitions *d, const char *title, OTF2_
 {
     OTF2_GroupRef group = d->next_group++;
     OTF2_StringRef text = string_id(d, title);
-    WRITE(d, OTF2_GlobalDefWriter_WriteGroup(d->writer, group, text, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
-                                             (uint32_t)count, members));
+    WRITE(d, Group, group, text, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE, (uint32_t)count, members);
     return group;
 }
 
@@ -277,10 +267,9 @@ static void comms_write(struct definitions *d)
         OTF2_CommRef parent = comm->parent == NO_COMM ? OTF2_UNDEFINED_COMM : comm->parent;
         OTF2_CommFlag flags = comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
         if (comm->inter)
-            WRITE(d, OTF2_GlobalDefWriter_WriteInterComm(d->writer, (OTF2_CommRef)c, text, d->group_of[c],
-                                                         d->group_of[c] + 1, parent, flags));
+            WRITE(d, InterComm, (OTF2_CommRef)c, text, d->group_of[c], d->group_of[c] + 1, parent, flags);
         else
-            WRITE(d, OTF2_GlobalDefWriter_WriteComm(d->writer, (OTF2_CommRef)c, text, d->group_of[c], parent, flags));
+            WRITE(d, Comm, (OTF2_CommRef)c, text, d->group_of[c], parent, flags);
     }
 }
 
@@ -296,9 +285,8 @@ static void windows_write(struct definitions *d)
             snprintf(text, sizeof text, "window %u of %s", (uint32_t)window->number,
                      comm_title(title, comm->name, comm->label));
         OTF2_StringRef id = string_id(d, text);
-        WRITE(d, OTF2_GlobalDefWriter_WriteRmaWin(d->writer, i, id, window->comm,
-                                                  window->has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS
-                                                                     : OTF2_RMA_WIN_FLAG_NONE));
+        WRITE(d, RmaWin, i, id, window->comm,
+              window->has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS : OTF2_RMA_WIN_FLAG_NONE);
     }
 }
 
@@ -308,18 +296,17 @@ static void files_write(struct definitions *d)
     if (!objects->files.count)
         return;
     OTF2_StringRef identification = string_id(d, "MPI-IO"), title = string_id(d, "MPI I/O");
-    WRITE(d, OTF2_GlobalDefWriter_WriteIoParadigm(d->writer, IO_PARADIGM_MPI, identification, title,
-                                                  OTF2_IO_PARADIGM_CLASS_PARALLEL, OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL,
-                                                  NULL, NULL));
+    WRITE(d, IoParadigm, IO_PARADIGM_MPI, identification, title, OTF2_IO_PARADIGM_CLASS_PARALLEL,
+          OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL, NULL, NULL);
     for (uint32_t i = 0; i < objects->files.count; i++) {
         OTF2_StringRef text = string_id(d, objects->files.list[i]);
-        WRITE(d, OTF2_GlobalDefWriter_WriteIoRegularFile(d->writer, i, text, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
+        WRITE(d, IoRegularFile, i, text, OTF2_UNDEFINED_SYSTEM_TREE_NODE);
     }
     for (uint32_t i = 0; i < objects->handle_count; i++) {
         const struct trace_object *handle = objects->handles[i];
         OTF2_StringRef text = string_id(d, objects->files.list[handle->file]);
-        WRITE(d, OTF2_GlobalDefWriter_WriteIoHandle(d->writer, i, text, handle->file, IO_PARADIGM_MPI,
-                                                    OTF2_IO_HANDLE_FLAG_NONE, handle->comm, OTF2_UNDEFINED_IO_HANDLE));
+        WRITE(d, IoHandle, i, text, handle->file, IO_PARADIGM_MPI, OTF2_IO_HANDLE_FLAG_NONE, handle->comm,
+              OTF2_UNDEFINED_IO_HANDLE);
     }
 }
 
@@ -346,11 +333,9 @@ static void metrics_write(struct definitions *d)
             snprintf(text + used, sizeof text - used, " %s", metric->comm);
         OTF2_StringRef id = string_id(d, text), description = string_id(d, record->description);
         OTF2_StringRef unit = string_id(d, record->unit[0] ? record->unit : "#");
-        WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(d->writer, i, id, description, OTF2_METRIC_TYPE_USER,
-                                                        metric_mode(record->class), trace_metric_type(record->type),
-                                                        OTF2_BASE_DECIMAL, 0, unit));
-        WRITE(d, OTF2_GlobalDefWriter_WriteMetricClass(d->writer, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS,
-                                                       OTF2_RECORDER_KIND_CPU));
+        WRITE(d, MetricMember, i, id, description, OTF2_METRIC_TYPE_USER, metric_mode(record->class),
+              trace_metric_type(record->type), OTF2_BASE_DECIMAL, 0, unit);
+        WRITE(d, MetricClass, i, 1, &i, OTF2_METRIC_ASYNCHRONOUS, OTF2_RECORDER_KIND_CPU);
     }
 }
 
@@ -363,12 +348,10 @@ static void counter_metrics_write(struct definitions *d)
         OTF2_StringRef text = string_id(d, counter->name), unit = string_id(d, counter->unit);
         OTF2_StringRef description =
             string_id(d, counter->asked ? "PAPI event, counted by thread" : "of the thread, getrusage");
-        WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(
-                     d->writer, metric, text, description,
-                     counter->asked ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE, OTF2_METRIC_ACCUMULATED_START,
-                     OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, unit));
-        WRITE(d, OTF2_GlobalDefWriter_WriteMetricClass(d->writer, metric, 1, &metric, OTF2_METRIC_SYNCHRONOUS,
-                                                       OTF2_RECORDER_KIND_CPU));
+        WRITE(d, MetricMember, metric, text, description,
+              counter->asked ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE, OTF2_METRIC_ACCUMULATED_START,
+              OTF2_TYPE_UINT64, OTF2_BASE_DECIMAL, 0, unit);
+        WRITE(d, MetricClass, metric, 1, &metric, OTF2_METRIC_SYNCHRONOUS, OTF2_RECORDER_KIND_CPU);
     }
 }
 
@@ -381,8 +364,7 @@ static uint64_t range_end(const struct trace_job *job)
 
 static void definitions_walk(struct definitions *d)
 {
-    WRITE(d, OTF2_GlobalDefWriter_WriteClockProperties(d->writer, 1000000000, 0, range_end(d->job),
-                                                       d->job->line.origin_ns));
+    WRITE(d, ClockProperties, 1000000000, 0, range_end(d->job), d->job->line.origin_ns);
     strings_write(d);
     paradigm_write(d);
     hosts_write(d);
@@ -479,8 +461,8 @@ int trace_definitions_write(OTF2_Archive *archive, const struct trace_job *job, 
         if (!d.writer && d.error == OTF2_SUCCESS)
             d.error = OTF2_ERROR_FILE_INTERACTION;
         definitions_walk(&d);
-        if (d.writer)
-            WRITE(&d, OTF2_Archive_CloseGlobalDefWriter(archive, d.writer));
+        if (d.writer && d.error == OTF2_SUCCESS)
+            d.error = OTF2_Archive_CloseGlobalDefWriter(archive, d.writer);
         free(d.group_of);
     }
     if (d.error != OTF2_SUCCESS)

@@ -9,7 +9,6 @@
  *
  * Threads and signals: as <mpit/monitor.h>.
  */
-#define _GNU_SOURCE
 #include <mpit/monitor_interface.h>
 
 #include <dlfcn.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "native.h"
 
 #include "base/array.h"

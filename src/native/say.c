@@ -1,5 +1,4 @@
 /* Output of messages and reports of mpit. It raises no signal in the program, and does not wait forever. */
-#define _GNU_SOURCE
 #include "native.h"
 
 #include "base/systemclock.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "forkagent.h"
 
 #include <ctype.h>

@@ -2,7 +2,6 @@
  * libmpit-sampler.so: trampolines in front of functions of the C library, preloaded only if samples are wanted. Their
  * gates lead to the next definition until a recorder writes its own there (src/probes/sampler/shield.h).
  */
-#define _GNU_SOURCE
 #include "preload.h"
 #include "guardnames.h"
 

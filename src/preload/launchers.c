@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "launchers.h"
 
 #include "forkagent.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "mcafiles.h"
 
 #include <fcntl.h>

@@ -6,7 +6,6 @@
  * This code needs no lock of its own: the recorder's constructor writes the gates while the loader holds its lock, and
  * a gate that was written meanwhile stays.
  */
-#define _GNU_SOURCE
 #include "preload.h"
 
 #include "absent.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "saying.h"
 
 #include <signal.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "site/outputpattern.h"
 
 #include <ctype.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "archive/archive.h"
 
 #include "base/interrupt.h"

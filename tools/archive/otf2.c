@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "archive/otf2.h"
 
 #include "archive/otf2_archive.h"

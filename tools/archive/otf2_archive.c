@@ -1,5 +1,4 @@
 /* The parts of writing an archive that do not depend on its contents. */
-#define _GNU_SOURCE
 #include "archive/otf2_archive.h"
 
 #include "trace/tracereport.h"

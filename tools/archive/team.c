@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "archive/team.h"
 
 #include <sched.h>

@@ -1,5 +1,4 @@
 /* The team of the tool as an MPI program: built once for each MPI. Only the thread that joined it calls MPI. */
-#define _GNU_SOURCE
 #include "archive/team.h"
 
 #include <mpi.h>

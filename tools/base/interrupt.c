@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/interrupt.h"
 
 #include <signal.h>

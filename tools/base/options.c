@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/options.h"
 
 #include "base/spelling.h"

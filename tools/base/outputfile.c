@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/outputfile.h"
 
 #include <errno.h>

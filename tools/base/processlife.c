@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/processlife.h"
 
 #include "base/processes.h"

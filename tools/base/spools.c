@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/spools.h"
 
 #include "base/array.h"

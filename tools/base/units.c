@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/units.h"
 
 #include "figures/bucket.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "base/username.h"
 
 #include "format/label.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "compare/comparison.h"
 
 #include "base/array.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "compare/scaledruns.h"
 
 #include "compare/compared.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "definitions/otf2_strings.h"
 
 #include "base/array.h"

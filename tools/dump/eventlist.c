@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "dump/eventlist.h"
 
 #include "calls.h"

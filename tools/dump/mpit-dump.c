@@ -1,7 +1,6 @@
 /*
  * mpit-dump: shows and converts a run directory.
  */
-#define _GNU_SOURCE
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
 #include "analysis/tracefigures.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "dump/sampleview.h"
 
 #include "base/outputfile.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/httpaccess.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/httpaddress.h"
 
 #include <arpa/inet.h>

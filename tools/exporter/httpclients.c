@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/httpclients.h"
 
 #include "base/systemclock.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/httpserver.h"
 
 #include <microhttpd.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/metrics.h"
 
 #include "base/text.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/metrictable.h"
 
 #include "base/text.h"

@@ -5,7 +5,6 @@
  *
  * One thread. If no client asks for a while, the exporter looks by itself, so that it closes files of ended processes.
  */
-#define _GNU_SOURCE
 #include "exporter/httpserver.h"
 #include "base/processlife.h"
 #include "job/livefind.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "exporter/observation.h"
 
 #include "base/array.h"

@@ -5,7 +5,6 @@
  * the recorder counts it first. If the slot of a communicator is used again, the sum that takes over its figures is
  * read first. Figures that move in between are then missing, and not counted twice. The next look finds them.
  */
-#define _GNU_SOURCE
 #include "base/array.h"
 #include "exporter/observation.h"
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/join.h"
 
 #include "jobfile/resultfile.h"

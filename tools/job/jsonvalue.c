@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/jsonvalue.h"
 
 #include "format/label.h"

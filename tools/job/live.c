@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/live.h"
 
 #include "base/array.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/livefind.h"
 
 #include "base/hash.h"

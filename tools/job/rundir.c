@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/rundir.h"
 
 #include "base/systemclock.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/runjobs.h"
 
 #include <search.h>

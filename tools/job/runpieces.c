@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/runpieces.h"
 
 #include "base/text.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "job/valuelist.h"
 
 #include "figures/figures.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobfile/jobindex.h"
 
 #include "base/array.h"

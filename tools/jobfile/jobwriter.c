@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobfile/jobwriter.h"
 
 #include "base/array.h"

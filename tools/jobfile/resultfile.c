@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobfile/resultfile.h"
 
 #include "base/text.h"

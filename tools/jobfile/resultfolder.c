@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobfile/resultfolder.h"
 
 #include "site/setting.h"

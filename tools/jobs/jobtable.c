@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobs/jobtable.h"
 
 #include "base/text.h"

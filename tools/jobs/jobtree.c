@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobs/jobtree.h"
 
 #include "analysis/tracefigures.h"

@@ -2,7 +2,6 @@
  * mpit-jobs: the jobs of a log tree. It reads their summaries, lists and filters them, and says how a job differs from
  * the usual.
  */
-#define _GNU_SOURCE
 #include "base/age.h"
 #include "base/options.h"
 #include "base/spelling.h"

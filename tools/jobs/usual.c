@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "jobs/usual.h"
 
 #include "base/units.h"

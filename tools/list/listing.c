@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "list/listing.h"
 
 #include "base/textbuffer.h"

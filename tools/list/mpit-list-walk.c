@@ -6,7 +6,6 @@
  * Handles are allocated only for mpit's own variables, because some native ones crash there (Open MPI's mtl_psm2_*). So
  * the count of a native pvar and the value of a native cvar are null.
  */
-#define _GNU_SOURCE
 #include <mpit/instrument.h>
 
 #include <jansson.h>

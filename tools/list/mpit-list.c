@@ -1,7 +1,6 @@
 /*
  * mpit-list: the performance and control variables that an MPI shows with mpit loaded.
  */
-#define _GNU_SOURCE
 #include "run/installation.h"
 #include "list/listing.h"
 #include "base/options.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "profile/pprof.h"
 
 #include "base/keytable.h"

@@ -1,5 +1,4 @@
 /* The profile as text. */
-#define _GNU_SOURCE
 #include "format/label.h"
 #include "profile/profile.h"
 #include "symbols/symbols.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "profile/stacks.h"
 
 #include "calls.h"

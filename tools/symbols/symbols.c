@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "symbols/symbols.h"
 
 #include "symbols/coderanges.h"

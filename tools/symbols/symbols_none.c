@@ -1,5 +1,4 @@
 /* In place of symbols.c, where libdw or libstdc++ is missing: a place has a name only if that is stored with the run. */
-#define _GNU_SOURCE
 #include "symbols/symbols.h"
 
 #include "base/keytable.h"

@@ -2,7 +2,6 @@
  * mpit-top: the current activity of the user's MPI jobs on this node. It reads their run files, without any effect on
  * the jobs.
  */
-#define _GNU_SOURCE
 #include "format/label.h"
 #include "job/livefind.h"
 #include "base/options.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "top/topmodel.h"
 
 #include "base/processes.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "top/toppage.h"
 
 #include "base/array.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #define NCURSES_WIDECHAR 1
 #include "top/topscreen.h"
 

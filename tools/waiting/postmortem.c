@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "waiting/postmortem.h"
 
 #include "base/hash.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "figures/variables.h"
 
 #include <mpit/instrument_interface.h>

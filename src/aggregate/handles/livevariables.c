@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "handles/livevariables.h"
 
 #include "handles/objectcells.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "handles/windows.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "clock/clockparty.h"
 
 #include <errno.h>

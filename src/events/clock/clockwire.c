@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE
 #include "clock/clockwire.h"
 
 #include <endian.h>

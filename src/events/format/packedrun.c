@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "format/packedrun.h"
 
 #include "base/hash.h"

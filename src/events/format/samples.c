@@ -1,5 +1,4 @@
 /* The writer of samples. It runs in signal handlers, so nothing here waits, allocates or reports. */
-#define _GNU_SOURCE
 #include "format/samples.h"
 
 #include "writer/filesize.h"

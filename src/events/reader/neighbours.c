@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "reader/neighbours.h"
 
 #include "base/text.h"

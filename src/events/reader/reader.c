@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "reader/reader.h"
 
 #include "base/array.h"

@@ -4,7 +4,6 @@
  * The reader copies tables, and then checks the copies. The process, or another writer of its file, may change the
  * originals meanwhile. Only counters are read in place.
  */
-#define _GNU_SOURCE
 #include "base/array.h"
 #include "format/counter.h"
 #include "format/label.h"

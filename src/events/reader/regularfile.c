@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "reader/regularfile.h"
 
 #include <errno.h>

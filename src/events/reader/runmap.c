@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "reader/runmap.h"
 
 #include "base/invariant.h"

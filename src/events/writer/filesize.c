@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "writer/filesize.h"
 
 #include "base/cancel.h"

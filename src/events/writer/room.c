@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "writer/room.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "writer/run.h"
 
 #include "base/cancel.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "writer/runguard.h"
 
 #include <errno.h>

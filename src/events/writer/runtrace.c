@@ -15,7 +15,6 @@
  * With a limit of time a new chunk first frees the places of all chunks that are too old, wherever they are. Then it takes
  * free places, or else appends.
  */
-#define _GNU_SOURCE
 #include "writer/runtrace.h"
 
 #include "base/array.h"

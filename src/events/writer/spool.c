@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "writer/spool.h"
 
 #include "base/hash.h"

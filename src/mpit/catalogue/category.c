@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "catalogue/category.h"
 
 #include "base/array.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "catalogue/enumeration.h"
 
 #include "catalogue/door.h"

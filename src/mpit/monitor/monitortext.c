@@ -1,5 +1,4 @@
 /* Reports of monitor windows as lines of JSON, and for people to read. share/doc/monitor.md describes both. */
-#define _GNU_SOURCE
 #include "monitor/monitorwindow.h"
 
 #include "base/textbuffer.h"

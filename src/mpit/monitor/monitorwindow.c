@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "monitor/monitorwindow.h"
 
 #include "base/systemclock.h"

@@ -5,7 +5,6 @@
  * shrinks. So a stale handle is found and never followed. Places are taken and freed under the table's lock. A native
  * handle is used and freed under the lock of native MPI_T. Reading and writing own variables takes no lock.
  */
-#define _GNU_SOURCE
 #include "variables/cvar.h"
 
 #include "variables/control.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "callpaths/callpath.h"
 
 #include "backends.h"

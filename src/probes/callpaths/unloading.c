@@ -11,7 +11,6 @@
  * UCX puts a dlclose of its own into the tables of all objects, and then calls that of the C library. Its function calls
  * dlinfo before, which has a gate, too. There is nothing after it. So ways of a destructor that calls MPI stay.
  */
-#define _GNU_SOURCE
 #include "callpaths/callpath.h"
 #include "gate.h"
 #include "unwinder/unwinder.h"

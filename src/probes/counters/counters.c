@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "counters/counters.h"
 
 #include "base/cancel.h"

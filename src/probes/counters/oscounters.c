@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "counters/oscounters.h"
 
 #include "registry/book.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "counters/papi.h"
 
 #include "base/cancel.h"

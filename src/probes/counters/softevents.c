@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "counters/softevents.h"
 
 #include <fcntl.h>

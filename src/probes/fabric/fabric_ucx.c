@@ -10,7 +10,6 @@
  * An operation that has returned a request is complete when the request is given back (ucp_request_free, _release). An
  * operation with a request in the caller's memory is complete when a check of that request says so.
  */
-#define _GNU_SOURCE
 #include "fabric/fabric.h"
 #include "fabric/fabric_keys.h"
 #include "gate.h"

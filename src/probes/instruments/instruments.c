@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "instruments/instruments.h"
 
 #include "base/threadown.h"

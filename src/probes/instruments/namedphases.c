@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "instruments/namedphases.h"
 
 #include "base/peek.h"

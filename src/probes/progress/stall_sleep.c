@@ -2,7 +2,6 @@
  * Sleeps of a thread: inside of a call that may wait it is stalled, whoever makes it sleep. These are the C library's
  * functions that MPI libraries use to sleep.
  */
-#define _GNU_SOURCE
 #include "sampler/behind.h"
 #include "gate.h"
 #include "sampler/shield.h"

@@ -2,7 +2,6 @@
  * Sockets: if a poll has read or written through one, a message has moved on. This holds even if the poll completes
  * nothing and so returns as empty (Open MPI's btl tcp, libfabric's providers on TCP).
  */
-#define _GNU_SOURCE
 #include "sampler/behind.h"
 #include "gate.h"
 #include "sampler/shield.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sampler/sampler.h"
 
 #include "registry/book.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sampler/shield.h"
 
 #include "sampler/behind.h"

@@ -2,7 +2,6 @@
  * The program's own use of signals. It may fill its masks, wait for all signals, and set all handlers. The sampler's
  * signal is left out of these calls, and the program's settings for it are only remembered.
  */
-#define _GNU_SOURCE
 #include "sampler/behind.h"
 #include "gate.h"
 #include "sampler/shield.h"

@@ -7,7 +7,6 @@
  * MPI's threads then, where the program's handler has never run. So these threads begin with all signals blocked, and
  * the signal waits for the main thread.
  */
-#define _GNU_SOURCE
 #include "sampler/behind.h"
 #include "registry/book.h"
 #include "gate.h"

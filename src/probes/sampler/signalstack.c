@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "sampler/signalstack.h"
 
 #include "base/pages.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "thread/backlog.h"
 
 #include "base/invariant.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "thread/log.h"
 
 #include "base/cancel.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "unwinder/loaded.h"
 
 #include "unwinder/unwinder.h"

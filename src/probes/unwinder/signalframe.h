@@ -11,7 +11,6 @@
 #define MPIT_PROBES_SIGNALFRAME_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE
 #endif
 
 #include "unwinder/machine.h"

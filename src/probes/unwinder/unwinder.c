@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "unwinder/unwindtable.h"
 
 #include "format/samples.h"

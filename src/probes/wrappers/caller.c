@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "wrappers/caller.h"
 
 #include "backends.h"

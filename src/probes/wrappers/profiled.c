@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "wrappers/profiled.h"
 
 #include "backends.h"

@@ -335,12 +335,7 @@ int category_members(int cat_index, enum member_kind kind, int len, int indices[
 SURFACE(category_get_num);
 int MPI_T_category_get_num(int *num_cat)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    if (!num_cat)
-        return MPI_T_ERR_INVALID;
-    *num_cat = category_refresh();
-    return MPI_SUCCESS;
+    return door_count(num_cat, category_refresh);
 }
 
 SURFACE(category_get_info);

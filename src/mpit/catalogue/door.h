@@ -98,6 +98,17 @@ static inline bool door_initialized(void)
     return __atomic_load_n(&door_users, __ATOMIC_RELAXED) > 0;
 }
 
+/* An entry point that tells how many of something there are. */
+static inline int door_count(int *count, int (*refresh)(void))
+{
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    if (!count)
+        return MPI_T_ERR_INVALID;
+    *count = refresh();
+    return MPI_SUCCESS;
+}
+
 /* MPI_T_name is ours, and so is PMPI_T_name: tools call either. */
 #define SURFACE(name)                                                                                                  \
     GATE(MPI_T_##name);                                                                                                \

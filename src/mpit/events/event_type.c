@@ -119,12 +119,7 @@ static MPI_T_enum elements_enumeration(const struct event_type *type)
 SURFACE(event_get_num);
 int MPI_T_event_get_num(int *num_events)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    if (!num_events)
-        return MPI_T_ERR_INVALID;
-    *num_events = event_entries_refresh();
-    return MPI_SUCCESS;
+    return door_count(num_events, event_entries_refresh);
 }
 
 SURFACE(event_get_index);

@@ -201,12 +201,7 @@ static int native_access(MPI_T_cvar_handle handle, void *buf, const void *value)
 SURFACE(cvar_get_num);
 int MPI_T_cvar_get_num(int *num_cvar)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    if (!num_cvar)
-        return MPI_T_ERR_INVALID;
-    *num_cvar = control_refresh();
-    return MPI_SUCCESS;
+    return door_count(num_cvar, control_refresh);
 }
 
 SURFACE(cvar_get_info);

@@ -13,12 +13,7 @@
 SURFACE(pvar_get_num);
 int MPI_T_pvar_get_num(int *num_pvar)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    if (!num_pvar)
-        return MPI_T_ERR_INVALID;
-    *num_pvar = catalogue_refresh();
-    return MPI_SUCCESS;
+    return door_count(num_pvar, catalogue_refresh);
 }
 
 SURFACE(pvar_get_info);

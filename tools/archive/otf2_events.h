@@ -137,6 +137,9 @@ static inline uint32_t process_number(struct trace_process *process, const struc
     return process_place(process, event)->number;
 }
 
+/* The window or file of an event. Returns NULL if it is not known (counted), or without memory (*result). */
+struct object_state *process_object_state(struct trace_process *process, const struct event *event,
+                                          enum object_kind kind, int *result);
 /* Returns whether the call's communicator is made when its request completes. */
 bool call_creates_later(const struct event *event);
 /* The communicator of a record, or NO_COMM. */

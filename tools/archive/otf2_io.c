@@ -64,16 +64,7 @@ static const struct transfer transfers[CALL_COUNT] = {
 static struct object_state *file_state_find(struct trace_process *process, const struct event *event, bool opens,
                                             int *result)
 {
-    uint32_t comm = process_comm(process, event);
-    *result = 0;
-    if (comm == NO_COMM || event->tag <= 0 || process->comms->list[comm].inter) {
-        process->states.unknown++;
-        return NULL;
-    }
-    uint64_t number = trace_object_number(process->comms, comm, process->world_rank, (uint32_t)event->tag);
-    struct trace_object *object = trace_object_find(process->objects, OBJECT_FILE, comm, number);
-    struct object_state *state = object ? object_state_of(&process->states, object) : NULL;
-    *result = state ? 0 : -1;
+    struct object_state *state = process_object_state(process, event, OBJECT_FILE, result);
     if (!state || state->open || opens)
         return state;
     process->states.unknown++; /* it was opened before the trace begins */

@@ -243,28 +243,12 @@ static int life_match(struct trace_process *process, struct object_state *state,
     return 0;
 }
 
-/* Returns the window of an event. Returns NULL if it is not known, or without memory (*result). */
-static struct object_state *window_state_find(struct trace_process *process, const struct event *event, int *result)
-{
-    uint32_t comm = process_comm(process, event);
-    *result = 0;
-    if (comm == NO_COMM || event->tag <= 0 || process->comms->list[comm].inter) {
-        process->states.unknown++;
-        return NULL;
-    }
-    uint64_t number = trace_object_number(process->comms, comm, process->world_rank, (uint32_t)event->tag);
-    struct trace_object *object = trace_object_find(process->objects, OBJECT_WINDOW, comm, number);
-    struct object_state *state = object ? object_state_of(&process->states, object) : NULL;
-    *result = state ? 0 : -1;
-    return state;
-}
-
 int rma_match(struct trace_process *process, struct trace_requests *requests, struct traced_call *call)
 {
     int result;
     if ((call->event.kind & EVENT_FAILED) || process->job->in_part || process->job->no_accesses)
         return 0;
-    struct object_state *state = window_state_find(process, &call->event, &result);
+    struct object_state *state = process_object_state(process, &call->event, OBJECT_WINDOW, &result);
     if (!state)
         return result;
     if (call->event.peer >= window_size(process, state->object)) {
@@ -303,7 +287,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
     uint64_t id = trace_requests_take(requests, REQUEST_IS_ACCESS, &part->event);
     if (event_kind(&part->event) != RECORD_RMA_DONE || !id)
         return 0; /* an access without a target has no id, and completes with its epoch if its request was freed */
-    struct object_state *state = window_state_find(process, &part->event, &result);
+    struct object_state *state = process_object_state(process, &part->event, OBJECT_WINDOW, &result);
     if (!state)
         return result;
     part->object = state->object;

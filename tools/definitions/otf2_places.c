@@ -1,4 +1,4 @@
-/* Finds the archive's communicator for an event of a process, and whether its message is in the archive. */
+/* Finds the archive's communicator and object for an event of a process, and whether its message is in the archive. */
 #include "archive/otf2_events.h"
 
 const struct trace_place *process_place_find(struct trace_process *process, const struct event *event)
@@ -19,6 +19,22 @@ const struct trace_place *process_place_find(struct trace_process *process, cons
     place.since = run->comms[number]->since_ticks;
     process->places[event->comm % PLACES_KEPT] = place;
     return &process->places[event->comm % PLACES_KEPT];
+}
+
+struct object_state *process_object_state(struct trace_process *process, const struct event *event,
+                                          enum object_kind kind, int *result)
+{
+    uint32_t comm = process_comm(process, event);
+    *result = 0;
+    if (comm == NO_COMM || event->tag <= 0 || process->comms->list[comm].inter) {
+        process->states.unknown++;
+        return NULL;
+    }
+    uint64_t number = trace_object_number(process->comms, comm, process->world_rank, (uint32_t)event->tag);
+    struct trace_object *object = trace_object_find(process->objects, kind, comm, number);
+    struct object_state *state = object ? object_state_of(&process->states, object) : NULL;
+    *result = state ? 0 : -1;
+    return state;
 }
 
 /* Returns whether the peer, a rank of the record's communicator, is left out. In an inter-communicator it is in the

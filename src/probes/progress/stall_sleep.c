@@ -26,11 +26,7 @@ GUARDED(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
     int result;
-    if (timeout == 0) {
-        SHIELDED(shield_up(), result, behind_poll()(fds, count, timeout));
-        return result;
-    }
-    ASLEEP(shield_up(), result, behind_poll()(fds, count, timeout));
+    ASLEEP_IF(timeout != 0, shield_up(), result, behind_poll()(fds, count, timeout));
     return result;
 }
 

@@ -99,10 +99,7 @@ int select(int count, fd_set *read, fd_set *write, fd_set *except, struct timeva
 {
     int result;
     bool looks = timeout && timeout->tv_sec == 0 && timeout->tv_usec == 0; /* and does not wait */
-    if (looks)
-        SHIELDED(shield_up(), result, behind_select()(count, read, write, except, timeout));
-    else
-        ASLEEP(shield_up(), result, behind_select()(count, read, write, except, timeout));
+    ASLEEP_IF(!looks, shield_up(), result, behind_select()(count, read, write, except, timeout));
     return result;
 }
 
@@ -119,10 +116,7 @@ int pselect(int count, fd_set *read, fd_set *write, fd_set *except, const struct
     sigset_t copy;
     int result;
     const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
-    if (is_zero(timeout))
-        SHIELDED(shield_up(), result, behind_pselect()(count, read, write, except, timeout, during));
-    else
-        ASLEEP(shield_up(), result, behind_pselect()(count, read, write, except, timeout, during));
+    ASLEEP_IF(!is_zero(timeout), shield_up(), result, behind_pselect()(count, read, write, except, timeout, during));
     return result;
 }
 
@@ -132,10 +126,7 @@ int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, cons
     sigset_t copy;
     int result;
     const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
-    if (is_zero(timeout))
-        SHIELDED(shield_up(), result, behind_ppoll()(fds, count, timeout, during));
-    else
-        ASLEEP(shield_up(), result, behind_ppoll()(fds, count, timeout, during));
+    ASLEEP_IF(!is_zero(timeout), shield_up(), result, behind_ppoll()(fds, count, timeout, during));
     return result;
 }
 
@@ -145,10 +136,7 @@ int epoll_pwait(int epfd, struct epoll_event *events, int most, int timeout, con
     sigset_t copy;
     int result;
     const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
-    if (timeout == 0)
-        SHIELDED(shield_up(), result, behind_epoll_pwait()(epfd, events, most, timeout, during));
-    else
-        ASLEEP(shield_up(), result, behind_epoll_pwait()(epfd, events, most, timeout, during));
+    ASLEEP_IF(timeout != 0, shield_up(), result, behind_epoll_pwait()(epfd, events, most, timeout, during));
     return result;
 }
 
@@ -281,10 +269,7 @@ GUARDED(__poll_chk);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes)
 {
     int result;
-    if (timeout == 0)
-        SHIELDED(shield_up(), result, behind___poll_chk()(fds, count, timeout, bytes));
-    else
-        ASLEEP(shield_up(), result, behind___poll_chk()(fds, count, timeout, bytes));
+    ASLEEP_IF(timeout != 0, shield_up(), result, behind___poll_chk()(fds, count, timeout, bytes));
     return result;
 }
 
@@ -294,10 +279,7 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
     sigset_t copy;
     int result;
     const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
-    if (is_zero(timeout))
-        SHIELDED(shield_up(), result, behind___ppoll_chk()(fds, count, timeout, during, bytes));
-    else
-        ASLEEP(shield_up(), result, behind___ppoll_chk()(fds, count, timeout, during, bytes));
+    ASLEEP_IF(!is_zero(timeout), shield_up(), result, behind___ppoll_chk()(fds, count, timeout, during, bytes));
     return result;
 }
 
@@ -307,10 +289,7 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct ti
     sigset_t copy;
     int result;
     const sigset_t *during = sampler_is_on() ? shield_with(mask, &copy) : mask;
-    if (is_zero(timeout))
-        SHIELDED(shield_up(), result, behind_epoll_pwait2()(epfd, events, most, timeout, during));
-    else
-        ASLEEP(shield_up(), result, behind_epoll_pwait2()(epfd, events, most, timeout, during));
+    ASLEEP_IF(!is_zero(timeout), shield_up(), result, behind_epoll_pwait2()(epfd, events, most, timeout, during));
     return result;
 }
 

@@ -41,17 +41,18 @@ void shield_down(void);
         return result;                                                                                                 \
     } while (0)
 
-/* The same for a function that lets the thread sleep, which inside of MPI is a stall. */
-#define ASLEEP(held, result, call)                                                                                     \
+/* The same for a function that lets the thread sleep, which inside of MPI is a stall. `waits`: this call may. */
+#define ASLEEP_IF(waits, held, result, call)                                                                           \
     do {                                                                                                               \
         bool asleep_shielded = (held);                                                                                 \
-        struct log *log = sleep_begin();                                                                               \
+        struct log *log = (waits) ? sleep_begin() : NULL;                                                              \
         result = (call);                                                                                               \
         if (__builtin_expect(asleep_shielded, 0))                                                                      \
             shield_down();                                                                                             \
         if (log)                                                                                                       \
             sleep_end(log);                                                                                            \
     } while (0)
+#define ASLEEP(held, result, call) ASLEEP_IF(true, held, result, call)
 
 /* Returns `set` without, or with, the sampler's signal: `set` itself, or *copy. */
 const sigset_t *shield_without(const sigset_t *set, sigset_t *copy);

@@ -117,14 +117,14 @@ static struct text_source call_text(const struct listing *listing, const struct 
 /* Prints records that a bounded trace dropped or could not store. */
 static void gap_print(const struct listing *listing, struct stream *stream)
 {
-    if (!stream->gap || listing->csv_job) /* in that format each thread has a line with its sum */
-        return;
     const struct run_gap gap = {
         .thread = stream->thread, .first = stream->gap_first, .end = stream->gap_end, .count = stream->gap};
     struct text_source source = stream_text(listing, stream);
+    stream->gap = 0;
+    if (!gap.count || listing->csv_job) /* in that format each thread has a line with its sum */
+        return;
     stream_wake(listing, stream);
     eventtext_gap(&source, &gap, stream->next_ns, stream->gap_ns);
-    stream->gap = 0;
 }
 
 static void stream_take(const struct listing *listing, struct stream *stream)

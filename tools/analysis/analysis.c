@@ -64,7 +64,6 @@ void analysis_wait(struct analysis *analysis, const struct analysis_wait *wait)
 {
     uint64_t key = wait_key(wait->pattern, wait->function, wait->comm);
     analysis_sum(analysis, &analysis->waits, key, (uint64_t)wait->rank, 1, wait->ns);
-    delay_add(&analysis->delays, wait->cause, key, delay_of_function(wait->cause->world_rank), wait->ns);
     if (analysis->watch)
         analysis->watch->wait(analysis->watch->data, wait);
 }

@@ -140,7 +140,8 @@ struct analysis_watch {
     void (*wait)(void *data, const struct analysis_wait *wait);
 };
 
-/* The time of a rank from the end of MPI_Init to the begin of MPI_Finalize. The rest of it is work in calls. */
+/* The time of a rank from the end of MPI_Init to the begin of MPI_Finalize, and of its other threads until their last
+ * call. The rest of it is work in calls. */
 struct rank_times {
     uint64_t run_ns;
     uint64_t useful_ns;  /* outside of MPI */

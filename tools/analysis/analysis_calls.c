@@ -93,9 +93,7 @@ struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane)
                            lane->thread,
                            lane_is_shown(analysis, lane),
                            lane->number,
-                           lane->place,
-                           lane->longest_from_ns,
-                           lane->longest_ns};
+                           lane->place};
 }
 
 struct moment send_moment(struct analysis_lanes *lanes, struct analysis_lane *lane)

@@ -29,13 +29,13 @@ struct analysis_process {
     uint32_t lanes_open;
     bool torn; /* records are missing, and later ones are not matched */
     /* times without recording: */
-    uint32_t offs;                 /* how many have begun */
-    uint32_t stretch;              /* and ended */
-    uint64_t off_ns;               /* the sum of those that ended */
-    uint64_t off_since_ns;         /* of the one now, or UINT64_MAX */
-    bool told;                     /* to its communicators */
-    uint64_t init_ns, finalize_ns; /* the run between them */
-    struct analysis_lane *first;
+    uint32_t offs;                      /* how many have begun */
+    uint32_t stretch;                   /* and ended */
+    uint64_t off_ns;                    /* the sum of those that ended */
+    uint64_t off_since_ns;              /* of the one now, or UINT64_MAX */
+    bool told;                          /* to its communicators */
+    uint64_t init_ns, finalize_ns;      /* the run between them */
+    struct analysis_lane *first, *last; /* thread in the list, and thread whose call ended last */
 };
 
 /* A probe that has returned. The receive that takes the probed message later shows which message the probe waited
@@ -103,9 +103,6 @@ struct analysis_lane {
     uint64_t computed_from_ns; /* begin of the last long computation, */
     struct moment resumed;     /* and the call that ended it */
     bool received;             /* the last call got a message: what is computed after it may need that */
-    bool passed;               /* the call did not wait, though it could, and no rank waited for it there */
-    uint64_t longest_from_ns;  /* the longest computation since the last call that waited, */
-    uint64_t longest_ns;       /* and its length */
     /* of the call, if it blocks */
     struct message *sent;
     struct receive *receive;

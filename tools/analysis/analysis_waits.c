@@ -77,18 +77,12 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
     if (pause_ns(process, lane->begin_ns) != lane->last_off_ns) { /* calls may have been between the two */
-        lane->longest_from_ns = 0;
-        lane->longest_ns = 0;
         return;
     }
     uint64_t ns = lane->begin_ns - lane->last_ns;
     if (lane->place && lane->last_place)
         lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
     lane_stretch_add(lanes, lane, STRETCH_COMPUTES, lane->segment, lane->last_ns, lane->begin_ns);
-    if (ns >= lane->longest_ns) {
-        lane->longest_from_ns = lane->last_ns;
-        lane->longest_ns = ns;
-    }
     if (!lane->segment || !selection_has_rank(analysis->selection, process->world_rank) ||
         !selection_has_time(analysis->selection, (int64_t)lane->last_ns, (int64_t)lane->begin_ns))
         return;
@@ -109,10 +103,6 @@ void segment_begin(struct analysis_lane *lane)
     lane->last_place = lane->place;
     lane->last_ns = lane->end_ns;
     lane->last_off_ns = pause_ns(lane->process, lane->end_ns);
-    if (call_waits(lane) && !lane->passed) {
-        lane->longest_from_ns = 0;
-        lane->longest_ns = 0;
-    }
 }
 
 /* ---- roots of waits ---------------------------------------------------------------------------------------------- */
@@ -144,10 +134,12 @@ static void root_take(void *data, const struct root *root)
     struct rooted_wait *rooted = data;
     const struct analysis_wait *wait = rooted->wait;
     struct analysis *analysis = rooted->lanes->analysis;
-    int32_t rank = rooted->lanes->list[root->thread].process->world_rank;
+    const struct analysis_lane *lane = &rooted->lanes->list[root->thread];
+    int32_t rank = lane->process->world_rank;
     uint32_t segment = root->kind == STRETCH_COMPUTES ? root->what : 0;
-    analysis_sum(analysis, &analysis->causes, wait_key(wait->pattern, wait->function, wait->comm), (uint64_t)rank, 0,
-                 root->ns);
+    uint64_t key = wait_key(wait->pattern, wait->function, wait->comm);
+    analysis_sum(analysis, &analysis->causes, key, (uint64_t)rank, 0, root->ns);
+    delay_add(&analysis->delays, rank, lane->thread, root, key, delay_of_function(rank));
     if (root->ns > rooted->most_ns) {
         rooted->most_ns = root->ns;
         rooted->rank = rank;
@@ -158,8 +150,11 @@ static void root_take(void *data, const struct root *root)
         sum->sends_ns += wait->pattern == WAIT_LATE_SENDER ? root->ns : 0;
         sum->roots_ns += wait->pattern == WAIT_LATE_BROADCAST ? root->ns : 0;
     }
-    if (rooted->place)
-        segment_vote(rooted->place, segment, rank, root->ns);
+    if (!rooted->place)
+        return;
+    segment_vote(rooted->place, segment, rank, root->ns);
+    delay_add(&analysis->delays, rank, lane->thread, root, rooted->place->keyed.key[0],
+              delay_of_place(wait->cause->world_rank));
 }
 
 static struct wait_place *wait_place_add(struct analysis *analysis, const struct analysis_wait *wait)
@@ -177,7 +172,6 @@ static struct wait_place *wait_place_add(struct analysis *analysis, const struct
     }
     place->count++;
     place->ns += wait->ns;
-    delay_add(&analysis->delays, cause, key, delay_of_place(cause->world_rank), wait->ns);
     return place;
 }
 
@@ -214,15 +208,6 @@ static void lane_stretch_add(struct analysis_lanes *lanes, struct analysis_lane 
         lanes->analysis->no_memory |= !history_add(&lane->history, stretch, lanes->needed_ns);
 }
 
-/* Returns whether the call could wait and did not, such as a receive whose message was there. Calls where all wait for all
- * do not count. There the last rank does not wait, but others have waited for its computation. */
-static bool call_passes(const struct analysis_lane *lane, const struct blame *blame)
-{
-    bool one_way = blame->pattern == WAIT_LATE_SENDER || blame->pattern == WAIT_LATE_BROADCAST ||
-                   blame->pattern == WAIT_EARLY_REDUCE || blame->pattern == WAIT_EARLY_SCAN;
-    return blame->found && one_way && blame->cause.moment.ns <= lane->begin_ns;
-}
-
 /* Adds the call's time to the path. Before it comes the path of the location that the call waited for. */
 void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct blame *blame)
 {
@@ -232,7 +217,6 @@ void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const
     int32_t rank = lane->process->world_rank;
     bool waited = blame->found && call_waits(lane) && cause->ns > lane->begin_ns;
     uint64_t worked_ns = lane->begin_ns;
-    lane->passed = call_passes(lane, blame);
     if (waited) {
         uint64_t ns = (cause->ns < lane->end_ns ? cause->ns : lane->end_ns) - lane->begin_ns;
         if (blame->gathering)

@@ -13,6 +13,9 @@ enum { GAP_NS = 5000 };
 /* Sends follow each other if the time between them is this part of the computation before the first. */
 enum { SEND_GAPS = 10 };
 
+/* A thread slept until another one left MPI if the two times differ by less than this part of the computation. */
+enum { SIBLING_PARTS = 10 };
+
 enum { LANE_VECTORS = 6 }; /* of a clock, and of a probe */
 
 /* Calls do no work there. */
@@ -65,7 +68,12 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     double *times = lanes->times + (size_t)(lane - lanes->list) * LANE_VECTORS * lanes->worlds;
     process->init_ns = header_time(analysis, process->world_rank, header->init_ticks, lanes->zero_ns);
     process->finalize_ns = header_time(analysis, process->world_rank, header->finalize_ticks, UINT64_MAX);
-    lane->clock = (struct world_clock){.at_ns = process->init_ns,
+    /* as far as is known, another thread begins where a thread of the process was last in MPI */
+    const struct analysis_lane *last = lane == process->first ? NULL : process->last;
+    const struct world_clock *maker = last ? &last->clock : NULL;
+    uint64_t from_ns = maker ? maker->at_ns : process->init_ns;
+    lane->clock = (struct world_clock){.from_ns = from_ns,
+                                       .at_ns = from_ns,
                                        .times = times,
                                        .before = times + 3 * lanes->worlds,
                                        .useful = times + 4 * lanes->worlds,
@@ -73,7 +81,7 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     lane->probe.began = times + lanes->worlds;
     lane->probe.ended = times + 2 * lanes->worlds;
     for (size_t k = 0; k < lanes->worlds; k++)
-        times[k] = lane->clock.before[k] = world_time(lanes, process->init_ns);
+        times[k] = lane->clock.before[k] = maker ? maker->times[k] : world_time(lanes, process->init_ns);
 }
 
 static uint64_t in_run(const struct analysis_lane *lane, uint64_t ns)
@@ -96,15 +104,38 @@ static bool call_sends(const struct analysis_lane *lane)
     return call_shape(&lane->call) == FOLD_SEND || call_shape(&lane->call) == FOLD_POST_SEND;
 }
 
+/* Threads of a rank wait for each other outside of MPI, and the trace does not show where. But a thread that had no processor
+ * just until another one left MPI has waited for that, most likely. One that slept longer or shorter did so for itself.
+ * NULL: it has not waited. */
+static const struct analysis_lane *awaited_sibling(const struct analysis_lane *lane, uint64_t ns, uint64_t off_ns)
+{
+    const struct analysis_lane *last = lane->process->last;
+    uint64_t from_ns = lane->clock.at_ns, left_ns = last ? last->last_ns : 0;
+    if (!last || last == lane || left_ns < from_ns || 2 * off_ns < ns)
+        return NULL;
+    uint64_t until_ns = left_ns - from_ns, apart = off_ns > until_ns ? off_ns - until_ns : until_ns - off_ns;
+    return SIBLING_PARTS * apart < ns ? last : NULL;
+}
+
+/* Then what the thread computes itself takes so much of the time, and goes on after the other's last call. */
+static void clock_join(const struct analysis_lanes *lanes, struct world_clock *clock, const struct world_clock *other)
+{
+    double since = (double)(clock->at_ns - other->at_ns);
+    for (size_t k = 0; k < lanes->worlds; k++)
+        clock->times[k] = other->times[k] + since > clock->times[k] ? other->times[k] + since : clock->times[k];
+}
+
 /* The computation since the last call. */
 static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *lane, uint64_t until_ns)
 {
     struct world_clock *clock = &lane->clock;
     if (until_ns <= clock->at_ns)
         return;
-    uint64_t ns = until_ns - clock->at_ns;
+    uint64_t ns = until_ns - clock->at_ns, off = lane->off_ns < ns ? lane->off_ns : ns;
+    const struct analysis_lane *sibling = awaited_sibling(lane, ns, off);
+    double own = sibling ? (double)(ns - off) / (double)ns : 1;
     clock->useful_ns += ns;
-    clock->off_ns += lane->off_ns < ns ? lane->off_ns : ns;
+    clock->off_ns += off;
     lane->off_ns = 0;
     lane->locked_ns += ns;
     clock->at_ns = until_ns;
@@ -119,9 +150,11 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
         clock->before_ns = ns;
     }
     for (size_t k = 0; k < lanes->worlds; k++) {
-        clock->times[k] += taken[k];
-        clock->useful[k] += taken[k];
+        clock->times[k] += own * taken[k];
+        clock->useful[k] += own * taken[k];
     }
+    if (sibling)
+        clock_join(lanes, clock, &sibling->clock);
 }
 
 /* How long a call found nothing to do, though all had begun that it needs: with fewer processors than ranks, it or
@@ -233,6 +266,7 @@ void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (lane->finalized || call_is_mark(&lane->call))
         return;
     clock_call(lanes, lane, in_run(lane, lane->end_ns));
+    lane->process->last = lane;
     if (lane->clock.times[WORLD_FREE_MOST] > lanes->ahead)
         lanes->ahead = lane->clock.times[WORLD_FREE_MOST];
 }
@@ -365,7 +399,14 @@ static const char *header_obstacle(const struct run_header *header)
     return NULL;
 }
 
-static const char *ranks_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
+/* The wall clocks of nodes may differ by more than a call takes. Messages tell by how much. A brief trace may have none. */
+static bool clocks_are_unknown(const struct analysis *analysis)
+{
+    const struct timeline_quality quality = timeline_quality(&analysis->job.line);
+    return analysis->brief && quality.nodes > 1 && quality.measured < quality.nodes;
+}
+
+static const char *ranks_obstacle(const struct analysis *analysis)
 {
     for (int32_t r = 0; r < analysis->job.size; r++) {
         const struct trace_rank *rank = &analysis->job.ranks[r];
@@ -375,13 +416,19 @@ static const char *ranks_obstacle(const struct analysis *analysis, const struct 
         if (!rank->ended)
             return "a rank did not end normally";
     }
+    return NULL;
+}
+
+/* Cures ask where waits end. The split asks, too, when threads wait for each other outside of MPI. */
+static const char *threads_obstacle(const struct analysis_lanes *lanes)
+{
     for (size_t i = 0; i < lanes->count; i++)
         if (lanes->list[i].started && lanes->list[i].process->first != &lanes->list[i])
             return "ranks have several threads in MPI: how they wait for each other is not known";
     return NULL;
 }
 
-static const char *ideal_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
+static const char *worlds_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
 {
     uint64_t unmatched = 0;
     for (int i = UNMATCHED_RECV_NO_FILE; i < UNMATCHED_REASONS; i++)
@@ -392,7 +439,9 @@ static const char *ideal_obstacle(const struct analysis *analysis, const struct 
         return "calls may wait for processes of other jobs";
     if (analysis->unplaced || unmatched)
         return "messages are not matched";
-    return ranks_obstacle(analysis, lanes);
+    if (clocks_are_unknown(analysis))
+        return "the clocks of the nodes were not measured";
+    return ranks_obstacle(analysis);
 }
 
 /* Adds a rank that has ended. */
@@ -410,9 +459,27 @@ static void world_run_add(struct ideal_run *run, const struct analysis_lanes *la
         run->world_ns[k] = times[k] - start > run->world_ns[k] ? times[k] - start : run->world_ns[k];
 }
 
+/* Adds a thread to the sums of its rank. */
+static void rank_add(struct analysis *analysis, const struct analysis_lanes *lanes, const struct analysis_lane *lane)
+{
+    const struct world_clock *clock = &lane->clock;
+    struct rank_times *times = &analysis->rank_times[lane->process->world_rank];
+    size_t first = (size_t)lane->process->world_rank * lanes->worlds;
+    for (size_t k = 0; k < lanes->worlds; k++) {
+        analysis->useful_ns[first + k] += clock->useful[k];
+        analysis->work_ns[first + k] += clock->work[k];
+    }
+    times->run_ns += clock->at_ns - clock->from_ns;
+    times->useful_ns += clock->useful_ns;
+    times->off_ns += clock->off_ns;
+    times->stalled_ns += clock->stalled_ns;
+    analysis->recorded_ns += (double)(clock->at_ns - clock->from_ns);
+}
+
 void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
 {
-    analysis->no_worlds = analysis->no_ideal = ideal_obstacle(analysis, lanes);
+    analysis->no_worlds = worlds_obstacle(analysis, lanes);
+    analysis->no_ideal = analysis->no_worlds ? analysis->no_worlds : threads_obstacle(lanes);
     analysis->unknown_ns = lanes->unknown_ns;
     analysis->worlds = lanes->worlds;
     analysis->useful_ns = calloc(((size_t)analysis->job.size + 1) * lanes->worlds, sizeof *analysis->useful_ns);
@@ -421,22 +488,17 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
     analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns || !analysis->rank_times;
     if (analysis->no_memory)
         return;
-    for (size_t i = 0; !analysis->no_ideal && i < lanes->count; i++) {
+    for (size_t i = 0; !analysis->no_worlds && i < lanes->count; i++) {
         struct analysis_lane *lane = &lanes->list[i];
         if (!lane->started)
             continue;
         uint64_t end_ns = lane->process->finalize_ns;
         end_ns = lanes->cut_ns && lanes->cut_ns < end_ns ? lanes->cut_ns : end_ns;
-        if (!lane->finalized && !lane->begun && end_ns != UINT64_MAX)
+        bool goes_on = lane == lane->process->first && !lane->finalized && !lane->begun;
+        if (goes_on && end_ns != UINT64_MAX)
             clock_compute(lanes, lane, end_ns);
         world_run_add(&analysis->ideal, lanes, lane);
-        size_t first = (size_t)lane->process->world_rank * lanes->worlds;
-        memcpy(&analysis->useful_ns[first], lane->clock.useful, lanes->worlds * sizeof *lane->clock.useful);
-        memcpy(&analysis->work_ns[first], lane->clock.work, lanes->worlds * sizeof *lane->clock.work);
-        analysis->rank_times[lane->process->world_rank] =
-            (struct rank_times){lane->clock.at_ns - lane->process->init_ns, lane->clock.useful_ns, lane->clock.off_ns,
-                                lane->clock.stalled_ns};
-        analysis->recorded_ns += (double)(lane->clock.at_ns - lane->process->init_ns);
+        rank_add(analysis, lanes, lane);
     }
     analysis->part_ns = lanes->cut_ns ? analysis->ideal.run_ns : 0;
     if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))

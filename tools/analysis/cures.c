@@ -19,7 +19,7 @@
 /* Of the time of all ranks: work of calls whose needs are not known. With more of it cures are not known. */
 #define UNKNOWN_MOST 0.05
 /* Of the run: the world without a change may end so much later than the run, as clocks of hosts differ. */
-#define DRIFT_MOST 0.02
+#define DRIFT_MOST 0.01
 
 enum { SEGMENTS_TRIED = 8 };
 

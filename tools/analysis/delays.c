@@ -20,23 +20,22 @@ static struct delay_wait *wait_of(struct delay *delay, uint32_t target)
     return wait;
 }
 
-void delay_add(struct delays *delays, const struct arrival *cause, uint64_t first, uint64_t second, uint64_t ns)
+void delay_add(struct delays *delays, int32_t rank, uint32_t thread, const struct root *root, uint64_t first,
+               uint64_t second)
 {
-    const struct moment *moment = &cause->moment;
-    if (!delays->wanted || !moment->busy_ns)
+    if (!delays->wanted || root->kind != STRETCH_COMPUTES)
         return;
     struct delay_target *target = keytable_make(&delays->targets, first, second, sizeof *target);
     if (target && !target->number)
         target->number = (uint32_t)delays->targets.count;
-    struct delay *delay = target ? keytable_make(&delays->list, thread_key(cause->world_rank, moment->thread),
-                                                 moment->busy_from_ns, sizeof *delay)
-                                 : NULL;
+    struct delay *delay =
+        target ? keytable_make(&delays->list, thread_key(rank, thread), root->from_ns, sizeof *delay) : NULL;
     struct delay_wait *wait = delay ? wait_of(delay, target->number) : NULL;
     delays->no_memory |= !wait;
     if (!wait)
         return;
-    delay->ns = moment->busy_ns;
-    wait->ns += ns;
+    delay->ns = root->to_ns - root->from_ns;
+    wait->ns += root->ns;
 }
 
 uint32_t delay_target_find(const struct delays *delays, uint64_t first, uint64_t second)

@@ -9,7 +9,8 @@
 #ifndef MPIT_TOOLS_DELAYS_H
 #define MPIT_TOOLS_DELAYS_H
 
-#include "analysis/gathering.h"
+#include "analysis/history.h"
+#include "base/keytable.h"
 
 struct delay_wait {
     struct delay_wait *next;
@@ -44,8 +45,9 @@ static inline uint64_t delay_of_place(int32_t rank)
     return UINT64_C(1) << 32 | (uint32_t)rank;
 }
 
-/* Ranks have waited `ns` for this arrival. */
-void delay_add(struct delays *delays, const struct arrival *cause, uint64_t first, uint64_t second, uint64_t ns);
+/* A wait has this root, in a thread of the rank. Only computation counts. */
+void delay_add(struct delays *delays, int32_t rank, uint32_t thread, const struct root *root, uint64_t first,
+               uint64_t second);
 /* Returns the number of a target, or 0 if it has no delays. */
 uint32_t delay_target_find(const struct delays *delays, uint64_t first, uint64_t second);
 /* Returns the delay of the thread that includes this time, or NULL. `sorted`: all of them (keytable_sorted). */

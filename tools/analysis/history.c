@@ -74,15 +74,15 @@ void history_roots(const struct history *const *histories, uint32_t thread, uint
         begin = begin > from_ns ? begin : from_ns;
         if (end < at) { /* between its stretches */
             end = end > from_ns ? end : from_ns;
-            tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - end});
+            tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - end, before->to_ns, to_ns});
             at = end;
         } else if (before->kind == STRETCH_WAITS) {
             thread = before->what;
         } else {
-            tell(data, &(struct root){thread, before->kind, before->what, at - begin});
+            tell(data, &(struct root){thread, before->kind, before->what, at - begin, before->from_ns, before->to_ns});
             at = begin;
         }
     }
     if (at > from_ns)
-        tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - from_ns});
+        tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - from_ns, from_ns, at});
 }

@@ -46,6 +46,7 @@ struct root {
     enum stretch_kind kind;
     uint32_t what;
     uint64_t ns;
+    uint64_t from_ns, to_ns; /* of the whole stretch */
 };
 
 /* Tells the parts of a wait from `from_ns` on for a call of a thread that began at `to_ns`. `histories` are of all

@@ -40,10 +40,9 @@ struct moment {
     struct path *path; /* held by the owner of the moment, or NULL if not known. It has the times of all worlds */
     uint64_t path_ns;  /* end of that path */
     uint32_t thread;
-    bool shown;                     /* the call is selected and takes time */
-    uint64_t call;                  /* its number (analysis.h) */
-    uint32_t place;                 /* of the call in the program (callplaces.h), or 0 if not known */
-    uint64_t busy_from_ns, busy_ns; /* the longest computation since the thread's last call that waited. 0: none */
+    bool shown;     /* the call is selected and takes time */
+    uint64_t call;  /* its number (analysis.h) */
+    uint32_t place; /* of the call in the program (callplaces.h), or 0 if not known */
 };
 
 struct receive;

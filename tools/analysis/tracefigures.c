@@ -2,6 +2,8 @@
 
 #include "analysis/cures.h"
 #include "format/packedrun.h"
+#include "job/join.h"
+#include "jobfile/summaryfile.h"
 #include "summary/efficiency.h"
 
 #include <math.h>
@@ -39,20 +41,39 @@ static bool part_is_like_run(const struct analysis *analysis, const struct summa
            fabs(most - whole.max / whole.run) < ALIKE;
 }
 
-static bool is_brief(const struct run_job *job)
+/* Takes the figures that mpit-run has stored. Returns false if there are none. */
+static bool stored_take(const struct run_job *job)
 {
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.trace_policy == TRACE_BRIEF)
-            return true;
-    return false;
+    const struct run_piece *total = NULL;
+    struct summary stored;
+    char error[128];
+    uid_t owner;
+    for (size_t i = 0; i < job->piece_count && run_job_is_one_file(job); i++)
+        total = job->pieces[i].kind == SECTION_TOTAL ? &job->pieces[i] : total;
+    if (!total || summary_part_read(&stored, total->path, total->extent, &owner, error) != 0)
+        return false;
+    bool good = stored.job == job->job && stored.traced.replayed;
+    if (good)
+        job->summary->traced = stored.traced;
+    summary_release(&stored);
+    return good;
 }
 
-static void job_fill(const struct run_job *job)
+/* Returns whether all traces of the job are brief, and are here. */
+static bool job_is_brief(const struct run_job *job)
+{
+    bool brief = !job->torn && job->file_count == job->summary->world_size;
+    for (size_t i = 0; i < job->file_count; i++)
+        brief = brief && run_trace_is_brief(&job->files[i].header);
+    return brief;
+}
+
+static void job_fill(struct run_job *job)
 {
     static const struct selection all;
-    if (!job->summary || job->part || !run_job_has_trace(job))
+    if (!job->summary || job->part || !run_job_has_trace(job) || stored_take(job))
         return;
-    bool brief = is_brief(job);
+    bool brief = job_is_brief(job);
     job->summary->traced.there = true;
     if (job->summary->events > TRACE_FIGURES_EVENTS_MOST && !brief)
         return;
@@ -61,13 +82,17 @@ static void job_fill(const struct run_job *job)
         return;
     enum packed_trouble before = packed_trouble_seen();
     bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
-    if (good && packed_trouble_seen() == before)
+    bool sound = good && packed_trouble_seen() == before;
+    if (sound)
         trace_figures_take(job->summary, analysis);
     packed_trouble_forget(before); /* the summary is whole without its trace */
+    job->trace_goes = sound && brief;
     uint64_t part_ns = job->summary->traced.part_ns;
     if (good && part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
         !part_is_like_run(analysis, job->summary))
         job->summary->traced = (struct summary_traced){.there = true};
+    if (job->trace_goes)
+        job->summary->traced.there = false;
     analysis_release(analysis);
     free(analysis);
 }
@@ -88,7 +113,7 @@ void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_trac
             continue;
         job_fill(&dir.jobs[i]);
         *traced = dir.jobs[i].summary->traced;
-        traced->there = false; /* it goes */
+        traced->there = false; /* it goes in any case */
         break;
     }
     run_dir_close(&dir);

@@ -83,6 +83,7 @@ static inline enum call_group world_plan_group(const struct world_plan *plan, ui
 }
 
 struct world_clock {
+    uint64_t from_ns;    /* begin, recorded */
     uint64_t at_ns;      /* recorded time */
     uint64_t useful_ns;  /* between calls, so far, */
     uint64_t off_ns;     /* a part of it: without a processor, */

@@ -85,11 +85,8 @@ static void brief_find(const struct work *work, struct spool_run *runs, size_t c
 {
     int64_t size = run_size(&runs[0].reader.header); /* 0: without MPI_Init */
     bool brief = work->wish->traced && (size <= 0 || (int64_t)count == size);
-    for (size_t i = 0; i < count; i++) {
-        const struct run_header *header = &runs[i].reader.header;
-        brief = brief && header->trace_policy == TRACE_BRIEF && header->traced == TRACED_WHOLE &&
-                run_ended_well(header) && !header->samples_hz && !header->apart;
-    }
+    for (size_t i = 0; i < count; i++)
+        brief = brief && run_trace_is_brief(&runs[i].reader.header);
     for (size_t i = 0; i < count; i++)
         runs[i].brief = brief;
 }

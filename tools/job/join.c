@@ -37,7 +37,7 @@ static bool can_be_replaced(const struct run_dir *dir, const struct run_job *job
     return true;
 }
 
-static bool is_one_job_file(const struct run_job *job)
+bool run_job_is_one_file(const struct run_job *job)
 {
     for (size_t i = 0; i < job->piece_count; i++)
         if (!job->pieces[i].kind || strcmp(job->pieces[i].path, job->pieces[0].path) != 0)
@@ -154,10 +154,11 @@ static int live_pack(struct joining *joining, const struct run_piece *piece)
     return result;
 }
 
-/* Summaries become one, and so do totals. They are written later. */
-static int piece_write(struct joining *joining, const struct run_piece *piece)
+/* Summaries become one, and so do totals. They are written later. Of a process whose trace goes they have all. */
+static int piece_write(struct joining *joining, const struct run_job *job, const struct run_piece *piece)
 {
-    if (piece->kind == SECTION_SUMMARY || piece->kind == SECTION_TOTAL)
+    bool of_process = !piece->kind || piece->kind == SECTION_PROCESS;
+    if (piece->kind == SECTION_SUMMARY || piece->kind == SECTION_TOTAL || (of_process && job->trace_goes))
         return 0;
     if (!piece->kind)
         return live_pack(joining, piece);
@@ -208,12 +209,14 @@ static int sections_put(struct joining *joining, const struct run_job *job)
     int result = 0;
     bool some = false; /* processes with sections of their own */
     for (size_t i = 0; result == 0 && i < job->piece_count; i++) {
-        result = piece_write(joining, &job->pieces[i]);
+        result = piece_write(joining, job, &job->pieces[i]);
         some = some || !job->pieces[i].kind || job->pieces[i].kind == SECTION_PROCESS;
     }
-    if (result == 0)
+    if (result == 0 && job->trace_goes)
+        result = summary_put(joining, job->summary, SECTION_SUMMARY);
+    else if (result == 0)
         result = summaries_put(joining, job);
-    if (result == 0 && some && job->summary)
+    if (result == 0 && some && job->summary && !job->trace_goes)
         result = summary_put(joining, job->summary, SECTION_TOTAL);
     return result == 0 ? job_writer_end(&joining->writer) : -1;
 }
@@ -298,7 +301,7 @@ static int directory_lock(const char *path)
 
 int run_job_join(const struct run_dir *dir, const struct run_job *job)
 {
-    if (!can_be_replaced(dir, job) || is_one_job_file(job))
+    if (!can_be_replaced(dir, job) || (run_job_is_one_file(job) && !job->trace_goes))
         return 0;
     int lock = directory_lock(dir->path);
     int first = lock < 0 ? -1 : file_lock(job->pieces[0].path), problem = errno, result = -1;

@@ -13,10 +13,14 @@
 #include "format/jobfile.h"
 #include "job/rundir.h"
 
-/* Makes one job file of the files of a job in the directory, which may be live files, too. Files stay as they are if one of them is elsewhere, cannot be
- * read, or belongs to another user. The new file has the access of one of them. Returns 0, or -1 with errno: EWOULDBLOCK
- * if another process joins. After an error the files stay. */
+/* Makes one job file of the files of a job in the directory, which may be live files, too. If the trace goes
+ * (run_job.trace_goes), the summary takes the place of the processes. Files stay as they are if one of them is elsewhere,
+ * cannot be read, or belongs to another user. The new file has the access of one of them. Returns 0, or -1 with errno:
+ * EWOULDBLOCK if another process joins. After an error the files stay. */
 MUST_CHECK int run_job_join(const struct run_dir *dir, const struct run_job *job);
+
+/* Returns whether all of the job is in one job file. */
+bool run_job_is_one_file(const struct run_job *job);
 
 /* Appends a section to a file of the job. Returns as above. ENOENT: the job has no job file. */
 MUST_CHECK int run_job_append(const struct run_dir *dir, const struct run_job *job,

@@ -96,6 +96,12 @@ static int run_rank_order(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
+bool run_trace_is_brief(const struct run_header *header)
+{
+    return header->trace_policy == TRACE_BRIEF && header->traced == TRACED_WHOLE && run_ended_well(header) &&
+           !header->samples_hz && !header->apart;
+}
+
 bool run_job_has_trace(const struct run_job *job)
 {
     for (size_t i = 0; i < job->file_count; i++)

@@ -68,6 +68,7 @@ struct run_job {
     struct run_piece *pieces;
     size_t piece_count;
     bool torn;                  /* one of its files has sections that are not among these */
+    bool trace_goes;            /* nobody asked for it, and what it tells is in the summary (tracefigures.h) */
     struct run_part *part;      /* NULL: all of the job is shown */
     struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
 };
@@ -124,6 +125,9 @@ void run_dir_close(struct run_dir *dir);
 /* Returns whether a process with this identity (run_identity) has a section of its own, and all of it can be read. */
 bool run_dir_reads(const struct run_dir *dir, uint64_t process);
 
+/* Returns whether the trace of a process goes when its figures are made: a brief one (TRACE_BRIEF), of a process that ended
+ * well and is not kept for something else. */
+bool run_trace_is_brief(const struct run_header *header);
 /* Returns whether a process of the job was set to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);
 /* Returns whether the job can be converted: it has a trace, and a process has returned from MPI_Init. */

@@ -340,7 +340,7 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
     struct run_job *first = NULL;
     uint64_t number = 0; /* of that job: a later one may move the array */
     bool torn = index->cut;
-    size_t known = 0, names = 0;
+    size_t known = 0;
     dir->brief = dir->brief || (brief && index->count >= BRIEF_LEAST);
     for (size_t i = 0; i < index->count; i++) {
         const struct section_entry *entry = &index->list[i];
@@ -348,7 +348,6 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
         struct run_piece piece = *file;
         piece.kind = entry->kind;
         piece.extent = job_index_extent(index, entry);
-        names += entry->kind == SECTION_NAMES;
         if (entry->kind == SECTION_TOTAL || entry->kind == SECTION_NAMES)
             continue;
         enum piece_end end = section_add(dir, &piece, entry->process, &job);
@@ -363,11 +362,11 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
     if (!first && known && !torn)
         piece_add(&dir->spares, &dir->spare_count, file);
     first = first ? run_job_numbered(dir, number) : NULL;
-    for (size_t i = 0; first && names && i < index->count; i++) {
+    for (size_t i = 0; first && i < index->count; i++) {
         struct run_piece piece = *file;
-        piece.kind = SECTION_NAMES;
+        piece.kind = index->list[i].kind;
         piece.extent = job_index_extent(index, &index->list[i]);
-        if (index->list[i].kind == SECTION_NAMES)
+        if (piece.kind == SECTION_NAMES || piece.kind == SECTION_TOTAL)
             piece_add(&first->pieces, &first->piece_count, &piece);
     }
     if (first && torn)

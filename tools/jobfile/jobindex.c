@@ -204,7 +204,9 @@ const struct section_entry *job_index_find(const struct job_index *index, enum s
 
 const struct section_entry *job_index_total(const struct job_index *index)
 {
-    const struct section_entry *total = job_index_find(index, SECTION_TOTAL);
+    const struct section_entry *total = NULL;
+    for (size_t i = 0; i < index->count; i++)
+        total = index->list[i].kind == SECTION_TOTAL ? &index->list[i] : total;
     return total || job_index_find(index, SECTION_PROCESS) ? total : job_index_find(index, SECTION_SUMMARY);
 }
 

@@ -158,7 +158,7 @@ static void job_file_note(struct job_tree *tree, struct job_table *table, const 
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
-    if (whole && owner == geteuid() && text_ends(path, RUN_FILE_SUFFIX))
+    if (whole && !summary->traced.replayed && owner == geteuid() && text_ends(path, RUN_FILE_SUFFIX))
         trace_add(summary, path);
     snprintf(part_of, sizeof part_of, "%016" PRIx64 " of user %u", summary->job, (unsigned)owner);
     if (whole)

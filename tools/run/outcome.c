@@ -10,6 +10,7 @@
 #include "base/ranklist.h"
 #include "base/text.h"
 #include "job/join.h"
+#include "jobfile/summaryfile.h"
 #include "job/rundir.h"
 #include "writer/spool.h"
 #include "report/summary_json.h"
@@ -22,6 +23,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -91,15 +93,12 @@ static void end_show(const struct outcome *outcome, const struct run_dir *dir)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", outcome->output->given);
 }
 
-/* `analyse`: find what the traces tell, too. */
-static void summary_show(const struct outcome *outcome, const struct run_dir *dir, bool analyse)
+static void summary_show(const struct outcome *outcome, const struct run_dir *dir)
 {
     const char *path = outcome->summary;
     bool to_stdout = path && strcmp(path, "-") == 0;
     if (!path && outcome->quiet)
         return;
-    if (analyse)
-        trace_figures_fill(dir);
     if (path && !to_stdout) {
         int problem = summary_to_file(dir, path);
         if (!problem)
@@ -115,7 +114,7 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
 static bool has_traces(const struct run_dir *dir)
 {
     for (size_t i = 0; i < dir->job_count; i++)
-        if (run_job_has_trace(&dir->jobs[i]))
+        if (run_job_has_trace(&dir->jobs[i]) && !dir->jobs[i].trace_goes)
             return true;
     return false;
 }
@@ -186,21 +185,49 @@ static void spool_show(const struct outcome *outcome)
         return;
     bool some = run_dir_count(outcome->output->spool) > 0;
     if (some && run_dir_open(&dir, outcome->output->spool, error) == 0)
-        summary_show(outcome, &dir, false); /* the user has waited for the directory already */
+        summary_show(outcome, &dir); /* without its traces: the user has waited for the directory already */
     if (some)
         run_dir_close(&dir);
 }
 
+/* Takes what the trace of the job has told. Returns whether it has told something, and stays. */
+static bool figures_take(struct run_job *job, const struct run_dir *shown)
+{
+    for (size_t i = 0; i < shown->job_count; i++) {
+        const struct run_job *from = &shown->jobs[i];
+        if (from->job != job->job || !from->summary || !job->summary)
+            continue;
+        job->summary->traced = from->summary->traced;
+        job->trace_goes = from->trace_goes;
+        return from->summary->traced.there && from->summary->traced.replayed;
+    }
+    return false;
+}
+
+/* For later tools: the figures of a trace, beside it. */
+static void figures_store(const struct run_dir *dir, const struct run_job *job)
+{
+    struct section_header *section = summary_section_make(job->summary, SECTION_TOTAL);
+    if (!section || run_job_append(dir, job, section) != 0)
+        warn("note: the findings cannot be stored in %s; all tools find them again", dir->path);
+    free(section);
+}
+
 /* Each job becomes one file. It is opened again, since names are stored now. */
-static void files_join(const char *given)
+static void files_join(const char *given, const struct run_dir *shown)
 {
     struct run_dir dir;
     char error[512];
     run_dir_totals();
     if (run_dir_open(&dir, given, error) == 0)
-        for (size_t i = 0; i < dir.job_count; i++)
-            if (run_job_join(&dir, &dir.jobs[i]) != 0 && errno != EWOULDBLOCK) /* another process joins */
+        for (size_t i = 0; i < dir.job_count; i++) {
+            struct run_job *job = &dir.jobs[i];
+            bool told = figures_take(job, shown);
+            if (told && !job->trace_goes && run_job_is_one_file(job))
+                figures_store(&dir, job);
+            else if (run_job_join(&dir, job) != 0 && errno != EWOULDBLOCK) /* another process joins */
                 warn("note: the files of a job in %s stay apart; all tools read them", given);
+        }
     run_dir_close(&dir);
 }
 
@@ -236,7 +263,8 @@ void outcome_show(const struct outcome *outcome)
     }
     if (!outcome->quiet)
         end_show(outcome, &dir);
-    summary_show(outcome, &dir, true);
+    trace_figures_fill(&dir);
+    summary_show(outcome, &dir);
     if (outcome->sample_ranks)
         sample_ranks_check(outcome->sample_ranks, &dir);
     snprintf(archive, sizeof archive, "%s/otf2", given);
@@ -250,6 +278,6 @@ void outcome_show(const struct outcome *outcome)
                 : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
                                     : " (OTF2 archive: otf2/traces.otf2)",
                 next_option(outcome, &dir), given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
+    files_join(given, &dir);
     run_dir_close(&dir);
-    files_join(given);
 }

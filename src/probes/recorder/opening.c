@@ -134,15 +134,14 @@ static uint64_t brief_limit(void)
     enum { JOB_MOST = 256 << 20, MOST = 8 << 20, LEAST = 128 << 10 };
     const struct launch launch = job_launch();
     uint64_t share = (uint64_t)JOB_MOST / (uint64_t)(launch.size > 0 ? launch.size : 1);
-    if (launch.nodes > 1 || (launch.local_size > 0 && launch.local_size < launch.size))
-        return 0; /* their clocks are not measured */
     return share < LEAST ? 0 : share < MOST ? share : MOST;
 }
 
-static void brief_begin(void)
+static void brief_begin(struct opened *opened)
 {
-    uint64_t most = run_has_file(&book.run) ? brief_limit() : 0;
-    if (!most || !run_limits_set(&book.run, book.run.memory_limit, most))
+    uint64_t most = brief_limit();
+    opened->clocks_asked = most != 0;
+    if (!most || !run_has_file(&book.run) || !run_limits_set(&book.run, book.run.memory_limit, most))
         return;
     book.run.header->trace_policy = TRACE_BRIEF;
     knob_store(KNOB_TRACE, TRACE_BRIEFLY);
@@ -202,7 +201,7 @@ bool run_start(struct opened *opened)
     run_say = run_problem_say;
     clock_open();
     settings_read();
-    opened->trace_asked = knob_load(KNOB_TRACE) != 0;
+    opened->trace_asked = opened->clocks_asked = knob_load(KNOB_TRACE) != 0;
     bool brief = !opened->trace_asked && briefly && strcmp(briefly, "1") == 0 && !trace_is_ring();
     if (!live_open(opened, &problem)) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
@@ -222,7 +221,7 @@ bool run_start(struct opened *opened)
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     spool_limit_set(opened);
     if (brief)
-        brief_begin();
+        brief_begin(opened);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     counters_open();

@@ -11,6 +11,7 @@ struct opened {
     char asked[4096];     /* MPIT_OUTPUT when the program started: the same, or its pattern */
     char spool[4096];     /* the directory of the live file (spool.h). "" = it is memory of this process */
     bool trace_asked;     /* in all processes alike, even if this one has no file for it */
+    bool clocks_asked;    /* likewise: the clocks of nodes are measured, for a trace or a brief one */
     bool trace_refused;   /* there is none */
     bool samples_refused; /* samples are wanted, and cannot be taken */
     bool by_session;      /* the run began with a session, or without MPI */

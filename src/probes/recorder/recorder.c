@@ -212,7 +212,7 @@ bool recorder_start(struct probe *probe, enum call kind)
     if (!mine)
         return false;
     if (recorder_directory())
-        clocks_expect(opened.trace_asked && recording());
+        clocks_expect(opened.clocks_asked && recording());
     bool entered = recording() && probe_enter(probe, kind, 0, PEER_NONE);
     native_hold();
     if (entered)
@@ -399,11 +399,11 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     spool_share_set(&opened, 1);
     (void)world_is_spawned(); /* later it may have parted from its parents */
-    bool measured = recorder_directory() && opened.trace_asked;
+    bool measured = recorder_directory() && opened.clocks_asked;
     struct log *shown =
         measured && probe->log && !opened.by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
     if (recorder_directory())
-        clocks_begin(opened.trace_asked && probe->log);
+        clocks_begin(opened.clocks_asked && probe->log);
     call_hide(shown);
     if (recording() && !opened.by_session)
         run_time_begin(book.run.header);

@@ -83,6 +83,31 @@ clocks() {
     rm -rf "$run"
 }
 
+one_file_without_trace() {
+    local files=("$1"/*.mpit)
+    [ ${#files[@]} = 1 ] && ! "$build/bin/mpit-dump" --events "$1" >/dev/null 2>&1 || { ls -l "$1" && return 1; }
+}
+# plain NAME EXPRESSION [VARIABLE=VALUE]: a run without --trace on hosts whose clocks are 7 s apart. Rank 1 computes longer, and
+# the short traces of all hosts tell it. Then they go, and the job is one file
+plain() {
+    local faults="0:0,2300000000:60,-5100000000:-80" run=$work/plain
+    export FAULT_NODES=$faults FAULT_BEGIN_NS
+    FAULT_BEGIN_NS=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
+    gives "$mpi: $1" 0 env LD_PRELOAD="$build/tests/faultyclock.so${late:+:$late}" "${@:3}" \
+        "$build/bin/mpit-run" --quiet --output "$run" "${mpirun[@]}" -n 3 \
+        env FAULT_NODES=$faults FAULT_BEGIN_NS="$FAULT_BEGIN_NS" \
+        bash -c "exec env LD_PRELOAD=$build/tests/faultyclock.so:\$LD_PRELOAD $build/tests/diseases-$mpi load_imbalance $work"
+    unset FAULT_NODES FAULT_BEGIN_NS
+    check "  is one job of three ranks" jobs "$run" 'found == [(3, 3)]'
+    check "  is one file, without a trace" one_file_without_trace "$run"
+    check "  its finding: $2" python3 -c '
+import json, sys
+job = json.load(open("summary.json"))["jobs"][0]
+part, run, first = job["analysed_seconds"], job["run_seconds"]["max"], (job["findings"] or [{"rule": "none"}])[0]
+assert eval(sys.argv[1]), (part, run, first)' "$2"
+    rm -rf "$run"
+}
+
 apart() {
     everywhere rm -rf "$work/private/logs"
     always_on "${heat[@]}"
@@ -164,6 +189,8 @@ for mpi in openmpi mpich; do
     mpirun_on $mpi mpit-a:1,mpit-b:1,$third:1
     gives "$mpi: heat without mpit" 0 "${mpirun[@]}" -n 3 "${heat[@]}"
     clocks
+    plain "a plain run on hosts whose clocks are apart" 'part == run and first["rule"] == "load_imbalance" and first["ranks"] == [1] and 0.3 < first["seconds"] < 0.65'
+    plain "and if their clocks are not measured" 'part is None and (job["not_judged"] or first["rule"] == "load_imbalance")' MPIT_CLOCK_SYNC=none
     apart
     without_library
     older_host

@@ -93,7 +93,6 @@ static void many_small_collectives(void)
     }
 }
 
-/* Only the barriers make ranks wait that have equal work, in another order. */
 /* A short trace has a part of the first loop. */
 static void late_change(void)
 {
@@ -107,6 +106,7 @@ static void late_change(void)
     }
 }
 
+/* Only the barriers make ranks wait that have equal work, in another order. */
 static void barriers(void)
 {
     for (int step = 0; step < 20; step++) {

@@ -49,6 +49,12 @@ if not job["analysed_seconds"] or int(sys.argv[2]) > 100000:
 PYTHON
 }
 
+# stored: the finding of a trace is in the job file. mpit-jobs does not read the trace of another user
+stored() {
+    [ "$(id -u)" = 0 ] || return 77
+    chown nobody "$work"/run/*.mpit && mpit-jobs --json "$work/run" | grep -q '"rule": "serialization"'
+}
+
 # counted OPTION...: a run that has no trace, not even a short one
 counted() {
     rm -rf "$work/run"
@@ -89,6 +95,7 @@ for mpi in openmpi mpich; do
         for fault in serialization late_receives; do
             check "$mpi: $fault, with a trace $traced" diagnosed $mpi 2 "$fault" "$fault" "$fault"
             [ "$traced" ] || check "$mpi: $fault: the short trace is gone" brief
+            [ "$traced$fault" != --traceserialization ] || check "$mpi: its finding is stored" stored
         done
         check "$mpi: late receives do not come where a trace shows early ones $traced" diagnosed $mpi 2 early_receives -late_receives
         check "$mpi: no serialization where a trace shows none $traced" diagnosed $mpi 2 load_imbalance -serialization

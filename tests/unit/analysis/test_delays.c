@@ -7,15 +7,11 @@
 
 static struct delays delays;
 
-static struct arrival computed(int32_t rank, uint32_t thread, uint64_t from_ns, uint64_t ns)
-{
-    return (struct arrival){{.thread = thread, .busy_from_ns = from_ns, .busy_ns = ns}, rank};
-}
-
 static void delay(int32_t rank, uint32_t thread, uint64_t from_ns, uint64_t ns, uint64_t target, uint64_t waited_ns)
 {
-    const struct arrival cause = computed(rank, thread, from_ns, ns);
-    delay_add(&delays, &cause, target, delay_of_function(rank), waited_ns);
+    const struct root root = {
+        .kind = ns ? STRETCH_COMPUTES : STRETCH_WORKS, .ns = waited_ns, .from_ns = from_ns, .to_ns = from_ns + ns};
+    delay_add(&delays, rank, thread, &root, target, delay_of_function(rank));
 }
 
 static const struct delay *found(int32_t rank, uint32_t thread, uint64_t ns)

@@ -787,6 +787,32 @@ TEST(a_processor_gains_what_others_took)
     had = NULL;
 }
 
+/* A thread of rank 0 receives at 3,000 what rank 1 has computed. Another one goes on then, and computes 1,000 if it slept until
+ * the message was there. If it slept shorter or longer, it was for another reason. */
+TEST(threads_of_a_rank_wait_for_each_other_without_a_processor)
+{
+    static const struct {
+        uint64_t slept, gain;
+    } cases[] = {{1000, 0}, {3000, 1500}, {3800, 0}};
+    for (int i = 0; i < 3; i++) {
+        ranks_make(2);
+        thread_make(&job.ranks[0], 1);
+        event_put(
+            0, 1,
+            (struct event){
+                .begin = INIT + 100, .duration = 2900, .kind = CALL_MPI_Recv, .comm = WORLD, .peer = 1, .tag = 7});
+        AT(0, 4000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        AT(0, 4000, CALL_MPI_Barrier, RECORD_OFF_PROCESSOR, .peer = PEER_NONE, .bytes = cases[i].slept);
+        AT(1, 3000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+        AT(1, 4000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        analyse_until(2, 4000);
+        assert_non_null(strstr(analysis.no_ideal, "several threads"));
+        assert_int_equal(analysis.rank_times[0].run_ns, 4000 + 3000);
+        assert_int_equal(analysis.rank_times[0].off_ns, cases[i].slept);
+        gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){1, 0.5}, (double)cases[i].gain);
+    }
+}
+
 /* Two ranks at two visits: 1,000 and 3,000, then 5,000 and 1,000. */
 TEST(segments_are_balanced_at_each_visit)
 {

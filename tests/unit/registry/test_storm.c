@@ -24,7 +24,7 @@ static struct comm *comm;
 static bool ended;
 
 /* What is done to one meter or window, by everybody. */
-static struct meter whole, parts, part_sizes, pauses, resets, small, late;
+static struct meter whole, parts, part_sizes, pauses, resets, small;
 static struct window *high, *low, *first, *level, *span;
 
 static uint64_t parts_sum, part_sizes_sum[BUCKET_COUNT], small_sum; /* taken by readresets */
@@ -210,7 +210,6 @@ static void stage(void)
     pauses = meter_new("mpit_peer_send_count", VARIABLE_COUNTER);
     resets = meter_new("mpit_p2p_time", VARIABLE_TIMER);
     small = meter_new("mpit_small_count", VARIABLE_COUNTER);
-    late = meter_new("mpit_peer_send_count", VARIABLE_COUNTER);
     high = window_new(EXTREME_MESSAGE_HIGH);
     low = window_new(EXTREME_MESSAGE_LOW);
     first = window_new(EXTREME_MESSAGE_HIGH);

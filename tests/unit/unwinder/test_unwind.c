@@ -270,7 +270,7 @@ static void a_handler_of_the_programs_leads_to_what_it_interrupted(void **state)
 
 /* ---- from a call on */
 
-static unsigned calls;
+static unsigned calls, compared;
 
 /* A function that keeps its frame pointer. clang has no attribute for that, but the x86-64 tests need none. */
 #ifdef __clang__
@@ -331,6 +331,7 @@ static SIGNED int called_with_a_signed_return_address(int n)
 
 static int called_through_a_pointer(const void *a, const void *b)
 {
+    compared++;
     return called_with_a_signed_return_address(*(const int *)a) - *(const int *)b;
 }
 
@@ -345,13 +346,14 @@ static void a_call_has_the_stack_that_libgcc_sees(void **state)
     if (unwind_works())
         assert_true(unwind_open(&unwinder, pthread_self()));
     int values[2] = {2, 1};
-    calls = 0;
-    qsort(values, 2, sizeof *values, called_through_a_pointer);
-    assert_int_equal(calls, 5);
+    calls = compared = 0;
+    qsort(values, 2, sizeof *values, called_through_a_pointer); /* once; a sanitizer's compares again */
+    assert_true(compared > 0);
+    assert_int_equal(calls, 5 * compared);
     NOT_WITH_DELAYED_SIGNALS();
     signal(SIGUSR1, on_call);
     raise(SIGUSR1);
-    assert_int_equal(calls, 9);
+    assert_int_equal(calls, 5 * compared + 4);
 }
 
 /* ---- where there is nothing to go by */
@@ -617,6 +619,17 @@ static int image_judge(struct dl_phdr_info *info, size_t bytes, void *count)
     return 0;
 }
 
+/* Beside this program. A sanitizer's dlopen does not know where the program looks. */
+static void *library_open(const char *name)
+{
+    char path[4096];
+    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 64);
+    assert_true(bytes > 0);
+    path[bytes] = '\0';
+    strcpy(strrchr(path, '/') + 1, name);
+    return dlopen(path, RTLD_NOW);
+}
+
 /* This program has a gap between its segments, and so have two libraries. */
 static void each_image_is_found(void **state)
 {
@@ -624,7 +637,7 @@ static void each_image_is_found(void **state)
     int known = 0, all = 0;
     struct image image;
     dl_iterate_phdr(image_judge, &known);
-    void *above = dlopen("gapabove.so", RTLD_NOW), *below = dlopen("gapbelow.so", RTLD_NOW);
+    void *above = library_open("gapabove.so"), *below = library_open("gapbelow.so");
     assert_true(known > 1 && above && below);
     dl_iterate_phdr(image_judge, &all);
     assert_int_equal(all, known + 2);

@@ -4,6 +4,7 @@
 
 #include "fakelibrary.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const MPI_T_pvar_session session = (MPI_T_pvar_session)(uintptr_t)0x10;
@@ -236,6 +237,8 @@ TEST(objects_that_cannot_be_looked_at_are_refused)
     fake_finalized(true);
     assert_int_equal(foreign_call(&f, HANDLE_READ, &p->now), MPI_T_ERR_INVALID_HANDLE);
     foreign_free(&f);
+    assert_int_equal(fake.handles, 1); /* the library is not called any more */
+    free(fake.last);
     fake_finalized(false);
 }
 

@@ -160,11 +160,10 @@ static uint64_t needed_from(const struct analysis_lanes *lanes)
     return from;
 }
 
-/* A brief trace has no more of this lane: the last events of the thread, or nothing. */
-static bool lane_is_cut(const struct analysis_lanes *lanes, const struct analysis_lane *lane, bool more)
+/* A brief trace has no more of this lane but the last events of the thread, or nothing. */
+static bool lane_is_cut(const struct analysis_lanes *lanes, const struct analysis_lane *lane)
 {
-    const struct run_header *header = &lanes->analysis->job.ranks[lane->process->world_rank].run->header;
-    return lanes->analysis->brief && (more ? lane->missing > 0 : header->trace_bytes_over);
+    return lanes->analysis->brief && lane->stream.cursor.missing > 0;
 }
 
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
@@ -188,7 +187,7 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
         }
         if (more < 0)
             return -1;
-        if ((!lane->begun && lane_is_cut(lanes, lane, more)) || (analysis->brief && steps == BRIEF_STEPS_MOST))
+        if ((!lane->begun && lane_is_cut(lanes, lane)) || (analysis->brief && steps == BRIEF_STEPS_MOST))
             lanes->cut_ns = now;
         lanes->heap[0] = more ? lane_turn(lanes, lane) : lanes->heap[--lanes->heap_count];
         heap_sink(lanes, 0);

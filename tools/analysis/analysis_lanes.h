@@ -29,13 +29,14 @@ struct analysis_process {
     uint32_t lanes_open;
     bool torn; /* records are missing, and later ones are not matched */
     /* times without recording: */
-    uint32_t offs;                      /* how many have begun */
-    uint32_t stretch;                   /* and ended */
-    uint64_t off_ns;                    /* the sum of those that ended */
-    uint64_t off_since_ns;              /* of the one now, or UINT64_MAX */
-    bool told;                          /* to its communicators */
-    uint64_t init_ns, finalize_ns;      /* the run between them */
-    struct analysis_lane *first, *last; /* thread in the list, and thread whose call ended last */
+    uint32_t offs;                 /* how many have begun */
+    uint32_t stretch;              /* and ended */
+    uint64_t off_ns;               /* the sum of those that ended */
+    uint64_t off_since_ns;         /* of the one now, or UINT64_MAX */
+    bool told;                     /* to its communicators */
+    uint64_t init_ns, finalize_ns; /* the run between them */
+    struct analysis_lane *first;
+    struct analysis_lane *last, *waiter; /* whose call ended last, and whose wait in MPI did */
 };
 
 /* A probe that has returned. The receive that takes the probed message later shows which message the probe waited
@@ -98,6 +99,7 @@ struct analysis_lane {
     uint64_t locked_ns;        /* and how long it has computed since */
     uint32_t last_place;       /* of the call before, */
     uint64_t last_ns;          /* its end, */
+    uint64_t waited_ns;        /* the end of the last one that waited, */
     uint64_t last_off_ns;      /* and the time without recording until then */
     bool sends;                /* the last call sent */
     uint64_t computed_from_ns; /* begin of the last long computation, */

@@ -60,6 +60,23 @@ void worlds_release(struct analysis_lanes *lanes)
     free(lanes->times);
 }
 
+/* It is not known when another thread began. Its clock starts with its first call, so long after the last call of the process
+ * as in the recorded run. */
+static void thread_start(const struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct analysis_lane *last = lane->process->last;
+    struct world_clock *clock = &lane->clock;
+    uint64_t begin_ns = lane->begin_ns > clock->at_ns ? lane->begin_ns : clock->at_ns;
+    double since = (double)(begin_ns - clock->at_ns);
+    if (last && last->clock.at_ns <= begin_ns) {
+        memcpy(clock->times, last->clock.times, lanes->worlds * sizeof *clock->times);
+        since = (double)(begin_ns - last->clock.at_ns);
+    }
+    for (size_t k = 0; k < lanes->worlds; k++)
+        clock->before[k] = clock->times[k] += since;
+    clock->from_ns = clock->at_ns = begin_ns;
+}
+
 void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     const struct analysis *analysis = lanes->analysis;
@@ -68,12 +85,8 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     double *times = lanes->times + (size_t)(lane - lanes->list) * LANE_VECTORS * lanes->worlds;
     process->init_ns = header_time(analysis, process->world_rank, header->init_ticks, lanes->zero_ns);
     process->finalize_ns = header_time(analysis, process->world_rank, header->finalize_ticks, UINT64_MAX);
-    /* as far as is known, another thread begins where a thread of the process was last in MPI */
-    const struct analysis_lane *last = lane == process->first ? NULL : process->last;
-    const struct world_clock *maker = last ? &last->clock : NULL;
-    uint64_t from_ns = maker ? maker->at_ns : process->init_ns;
-    lane->clock = (struct world_clock){.from_ns = from_ns,
-                                       .at_ns = from_ns,
+    lane->clock = (struct world_clock){.from_ns = process->init_ns,
+                                       .at_ns = process->init_ns,
                                        .times = times,
                                        .before = times + 3 * lanes->worlds,
                                        .useful = times + 4 * lanes->worlds,
@@ -81,7 +94,9 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     lane->probe.began = times + lanes->worlds;
     lane->probe.ended = times + 2 * lanes->worlds;
     for (size_t k = 0; k < lanes->worlds; k++)
-        times[k] = lane->clock.before[k] = maker ? maker->times[k] : world_time(lanes, process->init_ns);
+        times[k] = lane->clock.before[k] = world_time(lanes, process->init_ns);
+    if (lane != process->first)
+        thread_start(lanes, lane);
 }
 
 static uint64_t in_run(const struct analysis_lane *lane, uint64_t ns)
@@ -105,22 +120,22 @@ static bool call_sends(const struct analysis_lane *lane)
 }
 
 /* Threads of a rank wait for each other outside of MPI, and the trace does not show where. But a thread that had no processor
- * just until another one left MPI has waited for that, most likely. One that slept longer or shorter did so for itself.
- * NULL: it has not waited. */
+ * just until another one left a wait in MPI has waited for that, most likely. One that slept longer or shorter did so for
+ * itself. NULL: it has not waited. */
 static const struct analysis_lane *awaited_sibling(const struct analysis_lane *lane, uint64_t ns, uint64_t off_ns)
 {
-    const struct analysis_lane *last = lane->process->last;
-    uint64_t from_ns = lane->clock.at_ns, left_ns = last ? last->last_ns : 0;
-    if (!last || last == lane || left_ns < from_ns || 2 * off_ns < ns)
+    const struct analysis_process *process = lane->process;
+    uint64_t from_ns = lane->clock.at_ns, left_ns = process->waiter ? process->waiter->waited_ns : 0;
+    if (process->waiter == lane || left_ns < from_ns || 2 * off_ns < ns)
         return NULL;
     uint64_t until_ns = left_ns - from_ns, apart = off_ns > until_ns ? off_ns - until_ns : until_ns - off_ns;
-    return SIBLING_PARTS * apart < ns ? last : NULL;
+    return SIBLING_PARTS * apart < ns ? process->waiter : NULL;
 }
 
-/* Then what the thread computes itself takes so much of the time, and goes on after the other's last call. */
+/* In each world the thread is at least as far behind the other one as it was when it was recorded. */
 static void clock_join(const struct analysis_lanes *lanes, struct world_clock *clock, const struct world_clock *other)
 {
-    double since = (double)(clock->at_ns - other->at_ns);
+    double since = clock->at_ns > other->at_ns ? (double)(clock->at_ns - other->at_ns) : 0;
     for (size_t k = 0; k < lanes->worlds; k++)
         clock->times[k] = other->times[k] + since > clock->times[k] ? other->times[k] + since : clock->times[k];
 }
@@ -153,8 +168,10 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
         clock->times[k] += own * taken[k];
         clock->useful[k] += own * taken[k];
     }
-    if (sibling)
+    if (sibling) {
         clock_join(lanes, clock, &sibling->clock);
+        lane->received = true; /* what it computes after that, and sends, may need what the other one got */
+    }
 }
 
 /* How long a call found nothing to do, though all had begun that it needs: with fewer processors than ranks, it or
@@ -265,8 +282,13 @@ void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     if (lane->finalized || call_is_mark(&lane->call))
         return;
+    bool waited = lanes->need[WORLD_RECORDED] > lane->clock.times[WORLD_RECORDED];
     clock_call(lanes, lane, in_run(lane, lane->end_ns));
     lane->process->last = lane;
+    if (waited) {
+        lane->process->waiter = lane;
+        lane->waited_ns = lane->clock.at_ns;
+    }
     if (lane->clock.times[WORLD_FREE_MOST] > lanes->ahead)
         lanes->ahead = lane->clock.times[WORLD_FREE_MOST];
 }
@@ -399,7 +421,8 @@ static const char *header_obstacle(const struct run_header *header)
     return NULL;
 }
 
-/* The wall clocks of nodes may differ by more than a call takes. Messages tell by how much. A brief trace may have none. */
+/* The wall clocks of nodes may differ by more than a call takes. A full trace has messages that correct them. A brief one may
+ * have too few. */
 static bool clocks_are_unknown(const struct analysis *analysis)
 {
     const struct timeline_quality quality = timeline_quality(&analysis->job.line);
@@ -419,7 +442,7 @@ static const char *ranks_obstacle(const struct analysis *analysis)
     return NULL;
 }
 
-/* Cures ask where waits end. The split asks, too, when threads wait for each other outside of MPI. */
+/* The split needs all waits of threads for each other, which the trace does not show. Cures do without them. */
 static const char *threads_obstacle(const struct analysis_lanes *lanes)
 {
     for (size_t i = 0; i < lanes->count; i++)

@@ -658,6 +658,7 @@ int cures_find(const struct analysis *analysis, struct summary *summary)
         }
     }
     summary->traced.replayed = result == 0;
+    summary->traced.engine = CURES_ENGINE;
     if (result != 0)
         summary->traced.cure_count = summary->traced.shared_ns = 0;
     search_release(&search);

@@ -7,16 +7,16 @@ static uint64_t thread_key(int32_t rank, uint32_t thread)
     return (uint64_t)(uint32_t)rank << 32 | thread;
 }
 
-static struct delay_wait *wait_of(struct delay *delay, uint32_t target)
+static struct delay_wait *wait_of(struct delays *delays, struct delay *delay, uint32_t target)
 {
-    for (struct delay_wait *wait = delay->waits; wait; wait = wait->next)
-        if (wait->target == target)
-            return wait;
-    struct delay_wait *wait = calloc(1, sizeof *wait);
-    if (!wait)
-        return NULL;
-    *wait = (struct delay_wait){.next = delay->waits, .target = target};
-    delay->waits = wait;
+    if (!delay->number)
+        delay->number = (uint32_t)delays->list.count;
+    struct delay_wait *wait = keytable_make(&delays->waits, (uint64_t)delay->number << 32 | target, 0, sizeof *wait);
+    if (wait && !wait->target) {
+        wait->target = target;
+        wait->next = delay->waits;
+        delay->waits = wait;
+    }
     return wait;
 }
 
@@ -30,11 +30,12 @@ void delay_add(struct delays *delays, int32_t rank, uint32_t thread, const struc
         target->number = (uint32_t)delays->targets.count;
     struct delay *delay =
         target ? keytable_make(&delays->list, thread_key(rank, thread), root->from_ns, sizeof *delay) : NULL;
-    struct delay_wait *wait = delay ? wait_of(delay, target->number) : NULL;
+    struct delay_wait *wait = delay ? wait_of(delays, delay, target->number) : NULL;
     delays->no_memory |= !wait;
     if (!wait)
         return;
-    delay->ns = root->to_ns - root->from_ns;
+    uint64_t ns = root->to_ns - root->from_ns;
+    delay->ns = ns > delay->ns ? ns : delay->ns;
     wait->ns += root->ns;
 }
 
@@ -61,17 +62,9 @@ const struct delay *delay_at(struct keyed *const *sorted, size_t count, int32_t 
     return holds ? before : NULL;
 }
 
-static void delay_release(struct keyed *keyed)
-{
-    for (struct delay_wait *wait = ((struct delay *)keyed)->waits, *next; wait; wait = next) {
-        next = wait->next;
-        free(wait);
-    }
-    free(keyed);
-}
-
 void delays_release(struct delays *delays)
 {
-    keytable_release(&delays->list, delay_release);
+    keytable_release(&delays->list, NULL);
+    keytable_release(&delays->waits, NULL);
     keytable_release(&delays->targets, NULL);
 }

@@ -4,7 +4,7 @@
  *   delay: rank, thread, begin ──> end
  *      └─> waits[]   target, ns       a target is a cause of waits, by a key of two numbers
  *
- * They are kept only if the run has samples. Then memory grows with the delays in the trace.
+ * They are kept only if the run has samples. Then memory grows with the delays in the trace, and the causes of each.
  */
 #ifndef MPIT_TOOLS_DELAYS_H
 #define MPIT_TOOLS_DELAYS_H
@@ -13,6 +13,7 @@
 #include "base/keytable.h"
 
 struct delay_wait {
+    struct keyed keyed; /* number of the delay << 32 | target, 0 */
     struct delay_wait *next;
     uint32_t target;
     uint64_t ns; /* of all ranks that waited */
@@ -20,6 +21,7 @@ struct delay_wait {
 
 struct delay {
     struct keyed keyed; /* rank << 32 | thread, begin */
+    uint32_t number;
     uint64_t ns;
     struct delay_wait *waits;
 };
@@ -30,7 +32,7 @@ struct delay_target {
 };
 
 struct delays {
-    struct keytable list, targets;
+    struct keytable list, waits, targets;
     bool wanted, no_memory;
 };
 
@@ -45,7 +47,7 @@ static inline uint64_t delay_of_place(int32_t rank)
     return UINT64_C(1) << 32 | (uint32_t)rank;
 }
 
-/* A wait has this root, in a thread of the rank. Only computation counts. */
+/* Adds a root of a wait, in this thread. Roots that are no computation are left out. */
 void delay_add(struct delays *delays, int32_t rank, uint32_t thread, const struct root *root, uint64_t first,
                uint64_t second);
 /* Returns the number of a target, or 0 if it has no delays. */

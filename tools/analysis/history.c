@@ -74,7 +74,7 @@ void history_roots(const struct history *const *histories, uint32_t thread, uint
         begin = begin > from_ns ? begin : from_ns;
         if (end < at) { /* between its stretches */
             end = end > from_ns ? end : from_ns;
-            tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - end, before->to_ns, to_ns});
+            tell(data, &(struct root){thread, STRETCH_COMPUTES, 0, at - end, before->to_ns, at});
             at = end;
         } else if (before->kind == STRETCH_WAITS) {
             thread = before->what;

@@ -30,10 +30,11 @@ enum { PART_LEAST = 4 };
 /* Ranks compute for about the same share of the part as of the run: their mean, and the longest. */
 static bool part_is_like_run(const struct analysis *analysis, const struct summary *summary)
 {
-    double part = (double)analysis->ideal.run_ns, mean = 0, most = 0;
+    double mean = 0, most = 0;
     struct efficiency whole = summary_efficiency(summary);
     for (int32_t r = 0; r < analysis->job.size; r++) {
-        double share = analysis->useful_ns[(size_t)r * analysis->worlds + WORLD_RECORDED] / part;
+        const struct rank_times *times = &analysis->rank_times[r];
+        double share = times->run_ns ? (double)times->useful_ns / (double)times->run_ns : 0;
         mean += share / analysis->job.size;
         most = share > most ? share : most;
     }
@@ -48,11 +49,12 @@ static bool stored_take(const struct run_job *job)
     struct summary stored;
     char error[128];
     uid_t owner;
-    for (size_t i = 0; i < job->piece_count && run_job_is_one_file(job); i++)
+    for (size_t i = 0; i < job->piece_count; i++)
         total = job->pieces[i].kind == SECTION_TOTAL ? &job->pieces[i] : total;
-    if (!total || summary_part_read(&stored, total->path, total->extent, &owner, error) != 0)
+    if (!total || job->torn || !run_job_is_one_file(job) ||
+        summary_part_read(&stored, total->path, total->extent, &owner, error) != 0)
         return false;
-    bool good = stored.job == job->job && stored.traced.replayed;
+    bool good = stored.job == job->job && stored.traced.replayed && stored.traced.engine == CURES_ENGINE;
     if (good)
         job->summary->traced = stored.traced;
     summary_release(&stored);
@@ -91,8 +93,6 @@ static void job_fill(struct run_job *job)
     if (good && part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
         !part_is_like_run(analysis, job->summary))
         job->summary->traced = (struct summary_traced){.there = true};
-    if (job->trace_goes)
-        job->summary->traced.there = false;
     analysis_release(analysis);
     free(analysis);
 }

@@ -10,8 +10,8 @@ enum { TRACE_FIGURES_EVENTS_MOST = 10000000 };
 
 /* Fills in summary->traced. */
 void trace_figures_take(struct summary *summary, const struct analysis *analysis);
-/* The same for all jobs of a run that have a trace and are shown whole, or as it is stored with the job. What cannot be analyzed stays unknown, but that there is
- * a trace. A brief trace goes then (run_job.trace_goes), and so there is none. */
+/* The same for each job of a run that has a trace and is shown whole. The job file may have them, from mpit-run. If the trace
+ * cannot be analyzed, only `there` is set. If all traces are brief, run_job.trace_goes is set. */
 void trace_figures_fill(const struct run_dir *dir);
 /* Of the brief traces of a job whose live files are in a spool (TRACE_BRIEF). */
 void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_traced *traced);

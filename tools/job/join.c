@@ -154,7 +154,8 @@ static int live_pack(struct joining *joining, const struct run_piece *piece)
     return result;
 }
 
-/* Summaries become one, and so do totals. They are written later. Of a process whose trace goes they have all. */
+/* Summaries become one, and so do totals. They are written later. If the trace goes, process sections are left out: the
+ * summary has their figures. */
 static int piece_write(struct joining *joining, const struct run_job *job, const struct run_piece *piece)
 {
     bool of_process = !piece->kind || piece->kind == SECTION_PROCESS;
@@ -299,11 +300,22 @@ static int directory_lock(const char *path)
     return -1;
 }
 
+/* The same, but waits for another process for a while. */
+static int directory_lock_await(const char *path)
+{
+    int lock = directory_lock(path);
+    for (int i = 1; lock < 0 && errno == EWOULDBLOCK && i < LOCK_TRIES; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_NS}, NULL);
+        lock = directory_lock(path);
+    }
+    return lock;
+}
+
 int run_job_join(const struct run_dir *dir, const struct run_job *job)
 {
     if (!can_be_replaced(dir, job) || (run_job_is_one_file(job) && !job->trace_goes))
         return 0;
-    int lock = directory_lock(dir->path);
+    int lock = job->trace_goes ? directory_lock_await(dir->path) : directory_lock(dir->path);
     int first = lock < 0 ? -1 : file_lock(job->pieces[0].path), problem = errno, result = -1;
     if (first >= 0) {
         result = job_files_join(job, lock);
@@ -349,14 +361,7 @@ int run_job_append(const struct run_dir *dir, const struct run_job *job, const s
     for (size_t i = 0; !piece && i < job->piece_count; i++)
         piece = job->pieces[i].kind ? &job->pieces[i] : NULL;
     errno = ENOENT;
-    int lock = -1;
-    for (int i = 0; piece && !dir->named && lock < 0 && i < LOCK_TRIES; i++) { /* another process may join */
-        lock = directory_lock(dir->path);
-        if (lock < 0 && errno != EWOULDBLOCK)
-            break;
-        if (lock < 0)
-            nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_NS}, NULL);
-    }
+    int lock = piece && !dir->named ? directory_lock_await(dir->path) : -1;
     int result = piece && (lock >= 0 || dir->named) ? section_append(piece, section) : -1, problem = errno;
     if (lock >= 0)
         close(lock);

@@ -84,7 +84,7 @@ void job_names_store(const struct run_dir *dir, bool quiet)
     for (size_t i = 0; i < dir->job_count && whole; i++) {
         const struct run_job *job = &dir->jobs[i];
         struct stacks stacks;
-        if (!job->file_count)
+        if (!job->file_count || job->trace_goes) /* the summary has its names */
             continue;
         if (stacks_open(&stacks, job, NULL, false) == 0) {
             naming.symbols = stacks.symbols;

@@ -264,6 +264,9 @@ void outcome_show(const struct outcome *outcome)
     if (!outcome->quiet)
         end_show(outcome, &dir);
     trace_figures_fill(&dir);
+    for (size_t i = 0; i < dir.job_count; i++)
+        if (dir.jobs[i].trace_goes)
+            dir.jobs[i].summary->traced.there = false; /* files_join drops it */
     summary_show(outcome, &dir);
     if (outcome->sample_ranks)
         sample_ranks_check(outcome->sample_ranks, &dir);

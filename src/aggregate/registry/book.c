@@ -210,9 +210,12 @@ static void comm_describe(struct comm *comm, const struct comm_facts *facts)
 {
     struct comm_record *record = comm->record;
     comm->handle = facts->handle;
-    comm->size = record->size = facts->size;
-    comm->rank = record->rank = facts->rank;
-    comm->remote_size = record->remote_size = facts->remote_size;
+    record->size = facts->size;
+    record->rank = facts->rank;
+    record->remote_size = facts->remote_size;
+    RELAXED_STORE(&comm->size, facts->size); /* snapshots read them meanwhile */
+    RELAXED_STORE(&comm->rank, facts->rank);
+    RELAXED_STORE(&comm->remote_size, facts->remote_size);
     comm->parent = record->parent = facts->parent;
     comm->up = facts->parent ? book.comms[facts->parent] : NULL;
     comm->holds = 1;

@@ -227,8 +227,8 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
         __atomic_store_n(&record->size, comm->size, __ATOMIC_RELAXED);
     if (comm->remote_size > sum->comm->remote_size)
         __atomic_store_n(&record->remote_size, comm->remote_size, __ATOMIC_RELAXED);
-    sum->comm->size = record->size;
-    sum->comm->remote_size = record->remote_size;
+    RELAXED_STORE(&sum->comm->size, record->size);
+    RELAXED_STORE(&sum->comm->remote_size, record->remote_size);
     uint32_t peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
     for (struct view *v = sum->comm->views; v; v = v->next) /* readers search for pages up to there */
         RELAXED_STORE(&v->tally.peers, peers);

@@ -152,10 +152,11 @@ struct summary_cure {
     uint64_t waits;             /* hash of the site that waits longest because of it. 0: none */
 };
 
-/* Figures that only a trace has. Those of a brief trace are stored, since it is not. Else tools fill them in
+/* Figures that only a trace has. mpit-run stores them. Else tools fill them in
  * (tools/analysis/tracefigures.h). */
 struct summary_traced {
     bool there;         /* the job has a trace that is kept, though perhaps one that cannot tell the figures below */
+    uint32_t engine;    /* number of the rules that found it (tools/analysis/cures.h) */
     uint64_t part_ns;   /* the trace has this first part of the run. 0: all of it */
     bool split;         /* ideal_ns is known */
     uint64_t ideal_ns;  /* run time on a network that takes no time */

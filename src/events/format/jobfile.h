@@ -9,7 +9,8 @@
  *
  *   SECTION_PROCESS  what one process recorded, packed (packedrun.h)
  *   SECTION_SUMMARY  figures of processes that have no such section (summary.h)
- *   SECTION_TOTAL    figures of all processes of the file, for lists of jobs. It can be made again from the others
+ *   SECTION_TOTAL    figures of all processes of the file, for lists of jobs. It can be made again from the others. The
+ *                    last one counts: it may have what a trace has told
  *   SECTION_NAMES    names of functions and lines (storednames.h)
  *   SECTION_INDEX    section_entry[] of the others
  *

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 /* Call these in order: before and after the library's MPI_Init, before and after its MPI_Finalize. Only for a process
- * with MPIT_OUTPUT set. `traced`: it keeps events. */
+ * with MPIT_OUTPUT set. `traced`: the job has a trace, or a brief one. */
 void clocks_expect(bool traced);
 void clocks_begin(bool traced);
 void clocks_end(bool traced);

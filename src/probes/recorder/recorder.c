@@ -465,7 +465,7 @@ bool recorder_finish(struct probe *probe)
     }
     struct log *shown = recorded && last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
     if (recorder_directory())
-        clocks_end(recorded && book.run.header->traced != TRACED_NOT);
+        clocks_end(recorded && (opened.clocks_asked || book.run.header->traced != TRACED_NOT));
     call_hide(shown);
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
     if (last)

@@ -567,6 +567,22 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
         blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
 }
 
+enum { COLLECTIVE_PROGRESS_NS = 20000 }; /* a shorter rest of a collective is its work */
+
+/* The same for a nonblocking collective that all members have begun: it ends only after members have called MPI again. */
+static void gathered_progress_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane,
+                                    const struct gathering *gathering, struct blame *blame)
+{
+    const struct trace_comm *comm = &lanes->analysis->comms.list[gathering->comm];
+    const struct moment *latest = gathering_is_complete(gathering) ? &gathering_last(gathering)->moment : NULL;
+    uint64_t ready = latest && latest->ns > lane->begin_ns ? latest->ns : lane->begin_ns;
+    if (!latest || gathering->inter || lane->end_ns < ready + COLLECTIVE_PROGRESS_NS)
+        return;
+    for (int32_t i = 0; i < comm->size; i++)
+        if (comm->members[i] != lane->process->world_rank)
+            progress_offer(lanes, lane, gathering->comm, comm->members[i], latest, blame);
+}
+
 static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
                             const struct event *event)
 {
@@ -606,6 +622,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {
         gathered_offer(lanes, object->gathering, &object->attendee, blame);
+        gathered_progress_offer(lanes, lane, object->gathering, blame);
         lane->left[lane->left_count++] = object->gathering;
     }
     object_drop(lanes->analysis, object);

@@ -259,9 +259,10 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
     double ready = from[WORLD_RECORDED] > begin ? from[WORLD_RECORDED] : begin, work = end > ready ? end - ready : 0;
     if (lanes->analysis->plan && lanes->analysis->plan->processors)
         work -= beyond_need(probe->stalled_ns, ready - begin, work);
-    world_set at_once = lanes->analysis->plan ? lanes->analysis->plan->at_once : 0;
+    const struct world_plan *plan = lanes->analysis->plan;
+    world_set others = plan ? plan->at_once | plan->any_order : 0; /* the receive says what they need */
     for (size_t k = WORLD_RECORDED + 1; k < lanes->worlds; k++) {
-        bool needs = !(at_once >> k & 1) && from[k] > probe->began[k];
+        bool needs = !(others >> k & 1) && from[k] > probe->began[k];
         double own = k == WORLD_FREE_LEAST || k == WORLD_FREE_MOST ? 0 : work;
         double right = (needs ? from[k] : probe->began[k]) + own, *now = &lane->clock.times[k];
         if (right < probe->ended[k])

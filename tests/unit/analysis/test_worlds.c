@@ -622,6 +622,21 @@ TEST(small_messages_need_no_progress)
     gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 0);
 }
 
+/* Rank 1 enters the collective last, at 1,000. But it goes on only when rank 1 calls MPI again, at 60,000: then rank 0 works on. */
+TEST(progress_gains_the_wait_for_a_member_of_a_collective)
+{
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        AT(r, 1000 * r, 0, CALL_MPI_Ibarrier, .peer = PEER_NONE);
+        AT(r, r ? 60000 : 2000, r ? 0 : 58500, CALL_MPI_Wait, .peer = 1, .tag = 1);
+        AT(r, 1000 * r, CALL_MPI_Ibarrier, RECORD_COLL_DONE, .peer = PEER_NONE);
+    }
+    AT(0, 90000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 60000, 30000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 90000);
+    gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 30000); /* rank 1 is the last then */
+}
+
 /* A damaged trace: the receive was posted for rank 1, and has a message of rank 2. The wait is for the send that it got. */
 TEST(damaged_receive_waits_for_its_send)
 {

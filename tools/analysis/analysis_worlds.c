@@ -120,16 +120,17 @@ static bool call_sends(const struct analysis_lane *lane)
 }
 
 /* Threads of a rank wait for each other outside of MPI, and the trace does not show where. But a thread that had no processor
- * just until another one left a wait in MPI has waited for that, most likely. One that slept longer or shorter did so for
- * itself. NULL: it has not waited. */
+ * just until another one left a wait in MPI has waited for that, most likely, and before MPI_Finalize for the end of the
+ * others. One that slept longer or shorter did so for itself. NULL: it has not waited. */
 static const struct analysis_lane *awaited_sibling(const struct analysis_lane *lane, uint64_t ns, uint64_t off_ns)
 {
-    const struct analysis_process *process = lane->process;
-    uint64_t from_ns = lane->clock.at_ns, left_ns = process->waiter ? process->waiter->waited_ns : 0;
-    if (process->waiter == lane || left_ns < from_ns || 2 * off_ns < ns)
+    bool ends = event_kind(&lane->call.event) == CALL_MPI_Finalize;
+    const struct analysis_lane *other = ends ? lane->process->last : lane->process->waiter;
+    uint64_t from_ns = lane->clock.at_ns, left_ns = !other ? 0 : ends ? other->last_ns : other->waited_ns;
+    if (other == lane || left_ns < from_ns || 2 * off_ns < ns)
         return NULL;
     uint64_t until_ns = left_ns - from_ns, apart = off_ns > until_ns ? off_ns - until_ns : until_ns - off_ns;
-    return SIBLING_PARTS * apart < ns ? process->waiter : NULL;
+    return SIBLING_PARTS * apart < ns ? other : NULL;
 }
 
 /* In each world the thread is at least as far behind the other one as it was when it was recorded. */

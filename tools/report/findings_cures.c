@@ -99,7 +99,7 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
     }
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
-    snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
+    snprintf(finding->text, sizeof finding->text, "If %s and the others took equally long%s, %s.", ranks,
              all ? " outside of MPI" : where, run_text(facts, cure, run));
     if (cure->own_ns)
         rank_times_append(cure, all && where[0] ? where : " there", finding);
@@ -139,7 +139,7 @@ static void tell_work(const struct facts *facts, const struct summary_cure *cure
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
     snprintf(finding->text, sizeof finding->text,
-             "If %s worked in MPI as long as the others, %s. Rank %" PRId32 " works %s there, without its waits.",
+             "If %s and the others worked equally long in MPI, %s. Rank %" PRId32 " works %s there, without its waits.",
              ranks, run_text(facts, cure, run), cure->causes.ranks[0], text_of_ns(own, cure->own_ns));
 }
 

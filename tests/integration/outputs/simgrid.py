@@ -145,7 +145,7 @@ class Trace:
         times = [[call.begin - before.end for before, call in mine] for mine in pairs]
         if finding.get("rule") not in BALANCE:
             return times
-        if "as the others outside of MPI" in finding["text"]:
+        if "took equally long outside of MPI" in finding["text"]:
             mean = sum(map(sum, times)) / len(times)
             return [[time * mean / sum(mine) for time in mine] for mine in times]
         segment = [place["mpi"] for place in finding["places"]]

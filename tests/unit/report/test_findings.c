@@ -651,9 +651,9 @@ TEST(replay_tells_who_takes_longer)
     cure_check(cure, "late_root", "Rank 2 takes 8.00 s between", "ahead");
     job.rows[2].received = 1000;
     cure.kind = CURE_EVEN;
-    cure_check(cure, "hot_spot", "If rank 2 took as long", "several ranks");
+    cure_check(cure, "hot_spot", "If rank 2 and the others took equally long", "several ranks");
     cure.kind = CURE_EVEN_WORK;
-    cure_check(cure, "hot_spot", "If rank 2 worked in MPI as long as the others, the run", "several ranks");
+    cure_check(cure, "hot_spot", "If rank 2 and the others worked equally long in MPI, the run", "several ranks");
     job.rows[2].received = 0;
     cure_check(cure, "late_rank", "Rank 2 works 8.00 s there, without its waits.", "other ranks");
     cure.kind = CURE_BALANCED;

@@ -23,8 +23,8 @@ struct sampled_place {
 
 /* Takes the samples of the job that was analyzed, if it has any. Returns 0, or -1 without memory. */
 int analysis_join_samples(struct analysis *analysis, const struct run_job *job);
-/* Fills in the place for a cause of waits: its key, and delay_of_function of the root's rank or delay_of_place of the awaited one. Returns
- * false if nothing was sampled there. */
+/* Fills in the place for a cause of waits: its key, and delay_of_function of the root's rank or delay_of_place of the
+ * awaited one. Returns false if nothing was sampled there. */
 bool sampled_find(const struct analysis *analysis, uint64_t first, uint64_t second, struct sampled_place *place);
 void sampled_close(struct sampled *sampled);
 

@@ -11,7 +11,7 @@ enum cure_kind {
     CURE_ON_PROCESSOR,   /* a rank has a processor whenever it wants one */
     CURE_RECEIVES_EARLY, /* sends need no receive */
     CURE_POSTS_EARLY,    /* access epochs of windows need no exposure */
-    CURE_PROGRESS,       /* a nonblocking transfer goes on while its ranks compute */
+    CURE_PROGRESS,       /* nonblocking transfers and collectives go on while ranks compute */
     CURE_ANY_ORDER,      /* a rank takes messages in the order in which they come */
     CURE_LOCKS_SHORT,    /* a rank computes before it takes a lock, and not while it holds it */
     CURE_CHEAP,          /* calls of a group of places do not do their usual work */

@@ -99,7 +99,8 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
     }
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
-    snprintf(finding->text, sizeof finding->text, "If %s and the others took equally long%s, %s.", ranks,
+    snprintf(finding->text, sizeof finding->text, "If %s %s%s, %s.", ranks,
+             cure->kind == CURE_AS_OTHERS ? "took as long as the others" : "and the others took equally long",
              all ? " outside of MPI" : where, run_text(facts, cure, run));
     if (cure->own_ns)
         rank_times_append(cure, all && where[0] ? where : " there", finding);

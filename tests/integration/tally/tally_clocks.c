@@ -157,5 +157,6 @@ void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
         clocks_check_comm(late);
         comm_drop(late, world);
     }
-    verdict_check(seen, "a message was %d ns late, %d times: p2p_time never shows nine tenths of it", DELAY_NS, ATTEMPTS);
+    verdict_check(seen, "a message was %d ns late, %d times: p2p_time never shows nine tenths of it", DELAY_NS,
+                  ATTEMPTS);
 }

@@ -828,6 +828,22 @@ TEST(threads_of_a_rank_wait_for_each_other_without_a_processor)
     }
 }
 
+/* A thread of rank 0 computes until 3,000, and ends. The main one sleeps until then, and computes 1,000 before MPI_Finalize. */
+TEST(the_end_waits_for_the_other_threads)
+{
+    ranks_make(2);
+    thread_make(&job.ranks[0], 1);
+    for (int i = 0; i < 2; i++)
+        event_put(0, 1, (struct event){.begin = INIT + (i ? 3000 : 100), .kind = CALL_MPI_Barrier, .comm = SELF});
+    PUT_IN(0, 0, INIT + 4000, 10, CALL_MPI_Finalize, .peer = PEER_NONE);
+    PUT_IN(0, 0, INIT + 4000, CALL_MPI_Finalize, RECORD_OFF_PROCESSOR, .peer = PEER_NONE, .bytes = 3000);
+    job.ranks[0].run.header->finalize_ticks = INIT + 4000;
+    rank_end(0, RUN_FINALIZED);
+    ended(1, 4000);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.5, 0.25}, 1450);
+}
+
 /* Two ranks at two visits: 1,000 and 3,000, then 5,000 and 1,000. */
 TEST(segments_are_balanced_at_each_visit)
 {

@@ -649,6 +649,10 @@ TEST(replay_tells_who_takes_longer)
     assert_ptr_equal(found.list[0].site, &job.sites.list[1]);
     cure.kind = CURE_AS_OTHERS;
     cure_check(cure, "late_root", "Rank 2 takes 8.00 s between", "ahead");
+    cure.from = cure.to = 0; /* without places */
+    cure_check(cure, "late_root", "If rank 2 took as long as the others, the run", "ahead");
+    cure.from = 1;
+    cure.to = 2;
     job.rows[2].received = 1000;
     cure.kind = CURE_EVEN;
     cure_check(cure, "hot_spot", "If rank 2 and the others took equally long", "several ranks");

@@ -1,5 +1,6 @@
 #include "jobs/jobtree.h"
 
+#include "analysis/cures.h"
 #include "analysis/tracefigures.h"
 #include "base/text.h"
 #include "format/packedrun.h"
@@ -158,7 +159,8 @@ static void job_file_note(struct job_tree *tree, struct job_table *table, const 
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
-    if (whole && !summary->traced.replayed && owner == geteuid() && text_ends(path, RUN_FILE_SUFFIX))
+    bool told = summary->traced.replayed && summary->traced.engine == CURES_ENGINE;
+    if (whole && !told && owner == geteuid() && text_ends(path, RUN_FILE_SUFFIX))
         trace_add(summary, path);
     snprintf(part_of, sizeof part_of, "%016" PRIx64 " of user %u", summary->job, (unsigned)owner);
     if (whole)

@@ -190,16 +190,18 @@ static void spool_show(const struct outcome *outcome)
         run_dir_close(&dir);
 }
 
-/* Takes what the trace of the job has told. Returns whether it has told something, and stays. */
+/* Takes what the trace of the job has told. Returns whether that has to be stored beside it. */
 static bool figures_take(struct run_job *job, const struct run_dir *shown)
 {
     for (size_t i = 0; i < shown->job_count; i++) {
         const struct run_job *from = &shown->jobs[i];
         if (from->job != job->job || !from->summary || !job->summary)
             continue;
-        job->summary->traced = from->summary->traced;
+        const struct summary_traced *told = &from->summary->traced, *stored = &job->summary->traced;
+        bool is_stored = stored->replayed && stored->engine == told->engine;
+        job->summary->traced = *told;
         job->trace_goes = from->trace_goes;
-        return from->summary->traced.there && from->summary->traced.replayed;
+        return told->there && told->replayed && !is_stored;
     }
     return false;
 }

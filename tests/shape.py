@@ -14,10 +14,10 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 112_830,
+    "lines of the product": 113_093,
     "rings of headers": 0,
     "folders in one circle": 11,
-    "files in one folder": 39,
+    "files in one folder": 40,
     "functions over 60 lines": 3,
     "macros with return": 11,
     "function names in two files": 40,

@@ -333,6 +333,8 @@ static int trace_read(struct analysis *analysis)
         }
         analysis->pauses_unknown = !pauses_are_known(&lanes);
     }
+    if (result == 0 && analysis->judging && analysis->last)
+        last_calls_count(analysis, &lanes);
     if (result == 0 && !analysis->judging) {
         analysis->has_times = analysis->untimed == 0;
         critical_path_find(analysis, &lanes);
@@ -377,6 +379,7 @@ static struct analysis *reading_make(const struct analysis *analysis)
                                  .selection = analysis->selection,
                                  .places = analysis->places,
                                  .brief = analysis->brief,
+                                 .last = analysis->last,
                                  .has_messages = analysis->has_messages,
                                  .has_collectives = analysis->has_collectives};
     reading->matching.paths = reading->gatherings.paths = reading->joints.paths = &reading->paths;
@@ -399,6 +402,22 @@ static int pauses_judge(struct analysis *analysis)
     first->doubts = first->unclear = (struct keytable){0};
     if (first->pauses_unknown)
         analysis->has_messages = analysis->has_collectives = false;
+    tables_release(first);
+    free(first);
+    return result;
+}
+
+/* The first reading of the last part of a run. */
+static int last_part_count(struct analysis *analysis)
+{
+    struct analysis *first = reading_make(analysis);
+    if (!first)
+        return report_no_memory(&analysis->report);
+    first->judging = first->last->counting = true;
+    int result = trace_read(first);
+    analysis->last->counting = false;
+    if (result != 0)
+        analysis->report = first->report;
     tables_release(first);
     free(first);
     return result;
@@ -434,7 +453,9 @@ static int job_analyse(struct analysis *analysis)
         return -1;
     analysis->has_messages = !analysis->job.in_part && !analysis->job.no_messages && !analysis->job.no_collectives;
     analysis->has_collectives = !analysis->job.in_part && !analysis->job.no_collectives;
-    if (analysis->job.paused && analysis->has_collectives && pauses_judge(analysis) != 0)
+    if (analysis->last && last_part_count(analysis) != 0)
+        return -1;
+    if (analysis->job.paused && analysis->has_collectives && !analysis->last && pauses_judge(analysis) != 0)
         return -1;
     return trace_read(analysis);
 }
@@ -458,6 +479,13 @@ int analysis_open(struct analysis *analysis, const struct run_reader *runs, size
                   const struct selection *selection, const struct stored_names *names)
 {
     return analysis_open_flows(analysis, runs, count, selection, names, NULL, NULL);
+}
+
+int analysis_open_last(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                       const struct selection *selection, const struct stored_names *names)
+{
+    *analysis = (struct analysis){.selection = selection, .last = calloc(1, sizeof *analysis->last)};
+    return analysis->last ? analysis_run(analysis, runs, count, names) : report_no_memory(&analysis->report);
 }
 
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
@@ -488,6 +516,9 @@ void analysis_release(struct analysis *analysis)
     sampled_close(analysis->sampled);
     analysis_phases_release(analysis);
     call_places_close(analysis->places);
+    if (analysis->last)
+        last_part_release(analysis->last);
+    free(analysis->last);
     free(analysis->path);
     free(analysis->useful_ns);
     free(analysis->work_ns);

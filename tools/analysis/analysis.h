@@ -149,6 +149,12 @@ struct rank_times {
     uint64_t stalled_ns; /* in calls that found nothing to do */
 };
 
+/* What a first reading has counted of the last part of a run (analysis_last.c). */
+struct last_part {
+    struct keytable channels, calls, visits;
+    bool counting; /* this is the first reading */
+};
+
 struct analysis {
     struct trace_job job;
     struct trace_comms comms;
@@ -202,15 +208,16 @@ struct analysis {
     struct place_works works;
     struct ideal_run ideal;
     struct ideal_split split;
-    const char *no_worlds; /* why the worlds are not known, or NULL */
-    const char *no_ideal;  /* why the split is not known, or NULL */
-    bool brief;            /* the traces are (TRACE_BRIEF): what all have in common is read, their begin */
-    uint64_t part_ns;      /* how long that was. 0: all of the run */
-    size_t worlds;         /* of this reading. If they are known: */
-    double *useful_ns;     /* time between calls, by rank and world, */
-    double *work_ns;       /* and in them, without waits, likewise */
-    double recorded_ns;    /* of all ranks. Of it: */
-    double unknown_ns;     /* work of calls whose needs are not known */
+    const char *no_worlds;  /* why the worlds are not known, or NULL */
+    const char *no_ideal;   /* why the split is not known, or NULL */
+    bool brief;             /* the traces are (TRACE_BRIEF): what all have in common is read, their begin */
+    struct last_part *last; /* or their end. NULL: the begin */
+    uint64_t part_ns;       /* how long that was. 0: all of the run */
+    size_t worlds;          /* of this reading. If they are known: */
+    double *useful_ns;      /* time between calls, by rank and world, */
+    double *work_ns;        /* and in them, without waits, likewise */
+    double recorded_ns;     /* of all ranks. Of it: */
+    double unknown_ns;      /* work of calls whose needs are not known */
     bool no_memory;
     /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);
@@ -244,6 +251,9 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
  * analysis->report.error set. Release it in both cases. */
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection, const struct stored_names *names);
+/* The same for the last part that brief traces have in common. */
+int analysis_open_last(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                       const struct selection *selection, const struct stored_names *names);
 void analysis_release(struct analysis *analysis);
 /* The same for a caller that wants each message reported. */
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,

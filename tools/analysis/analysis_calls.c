@@ -152,7 +152,8 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
         analysis->unmatched[UNMATCHED_SEND_GAP]++;
     else if (pause_hides_message(analysis, &envelope))
         analysis->unmatched[UNMATCHED_SEND_OFF]++;
-    else {
+    else if (!last_has_no_partner(analysis, &envelope, 1)) {
+        last_count(analysis, &envelope, 1);
         struct message *message = matching_send(&analysis->matching, envelope, event->bytes, send_moment(lanes, lane));
         if (message)
             order_sent(lanes, message);
@@ -193,7 +194,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
         analysis->unmatched[UNMATCHED_RECV_GAP]++;
     else if (!anybody && pause_hides_message(analysis, &envelope))
         analysis->unmatched[UNMATCHED_RECV_OFF]++;
-    else
+    else if (!last_has_no_partner(analysis, &envelope, -1))
         return matching_post(&analysis->matching, envelope, lane_moment(analysis, lane));
     return NULL;
 }
@@ -338,6 +339,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     } else {
         lane->path = path_begin(&analysis->paths);
         lane->cursor_ns = trace_time(&analysis->job, rank, rank->run->header.begin_ticks);
+        lane->cursor_ns = lane->cursor_ns > lanes->zero_ns ? lane->cursor_ns : lanes->zero_ns;
     }
 }
 
@@ -534,6 +536,14 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
         return;
     }
     lane->received = true;
+    struct envelope come = receive->envelope;
+    come.source = source;
+    come.tag = event->tag;
+    if (!receive->channel && last_has_no_partner(analysis, &come, -1)) {
+        matching_gone(&analysis->matching, receive, true);
+        return;
+    }
+    last_count(analysis, &come, -1);
     receive->got_ns = lane->begin_ns;
     receive->done_call = lane->number;
     receive->done_thread = lane->thread;

@@ -61,6 +61,23 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
     return 1;
 }
 
+/* Opens the lane's trace, or the last part of it. Returns as lane_next_call does. */
+static int lane_open(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct trace_rank *rank)
+{
+    uint64_t most = UINT64_MAX;
+    if (lanes->analysis->last) {
+        most = last_events(lanes, rank->run, lane->thread);
+        call_stream_open_last(&lane->stream, rank->run, lane->thread, most);
+    } else {
+        call_stream_open(&lane->stream, rank->run, lane->thread, rank->written[lane->thread], false);
+    }
+    lane->stream.wakes = true;
+    int got = lane_next_call(lanes->analysis, lane);
+    if (got > 0 && lane->stream.cursor.end > most && lane->begin_ns > lanes->zero_ns)
+        lanes->zero_ns = lane->begin_ns;
+    return got;
+}
+
 static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
 {
     struct analysis_process *process = &lanes->processes[world_rank];
@@ -80,6 +97,8 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
         return -1;
     if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
         return -1;
+    if (lanes->analysis->last)
+        last_process_begin(lanes->analysis, process);
     process->places = call_places_of(lanes->analysis->places, rank->run);
     process->path_count = process->places ? rank->run->path_count : 0;
     for (uint32_t thread = 0; thread < rank->run->thread_count; thread++) {
@@ -92,9 +111,7 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
         if (!process->first)
             process->first = lane;
         process->lanes_open++;
-        call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], false);
-        lane->stream.wakes = true;
-        int got = lane_next_call(lanes->analysis, lane);
+        int got = lane_open(lanes, lane, rank);
         if (got < 0)
             return -1;
         if (got)
@@ -132,6 +149,8 @@ static int analysis_lanes_open(struct analysis_lanes *lanes, struct analysis *an
         return -1;
     for (size_t c = 0; c < analysis->comms.count; c++)
         lanes->broken[c] = comm_has_absent(job, &analysis->comms.list[c]);
+    if (analysis->last)
+        last_reading_begin(analysis);
     for (int32_t r = 0; r < job->size; r++)
         if (process_open(lanes, r) != 0)
             return -1;
@@ -163,7 +182,7 @@ static uint64_t needed_from(const struct analysis_lanes *lanes)
 /* A brief trace has no more of this lane but the last events of the thread, or nothing. */
 static bool lane_is_cut(const struct analysis_lanes *lanes, const struct analysis_lane *lane)
 {
-    return lanes->analysis->brief && lane->stream.cursor.missing > 0;
+    return lanes->analysis->brief && !lanes->analysis->last && lane->stream.cursor.missing > 0;
 }
 
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
@@ -187,7 +206,8 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
         }
         if (more < 0)
             return -1;
-        if ((!lane->begun && lane_is_cut(lanes, lane)) || (analysis->brief && steps == BRIEF_STEPS_MOST))
+        if ((!lane->begun && lane_is_cut(lanes, lane)) ||
+            (analysis->brief && !analysis->last && steps == BRIEF_STEPS_MOST))
             lanes->cut_ns = now;
         lanes->heap[0] = more ? lane_turn(lanes, lane) : lanes->heap[--lanes->heap_count];
         heap_sink(lanes, 0);

@@ -142,7 +142,7 @@ struct analysis_lanes {
     bool unsure;                      /* the call that ends may need more than is known */
     double unknown_ns;                /* work of such calls: a part of it is a wait */
     double ahead;                     /* latest time of all ranks on the free network */
-    uint64_t zero_ns;                 /* where the times of worlds begin */
+    uint64_t zero_ns;                 /* where the times of worlds begin: with the job, or the last part of it */
     struct keytable locks, windows;   /* analysis_locks.c, */
     struct keytable epochs, pairs;    /* analysis_epochs.c, */
     struct keytable pools;            /* analysis_orders.c */
@@ -191,6 +191,22 @@ bool pause_hides_operations(const struct analysis *analysis, uint32_t comm, uint
 void pause_doubt_operation(struct analysis *analysis, const struct gathering *gathering);
 /* For the end of the first reading. A message or receive has no other end. */
 void pause_doubt_rest(struct analysis_lanes *lanes, const struct envelope *envelope, bool sent);
+/* analysis_last.c: the last part of a run. Nothing happens in other readings, if not said otherwise. */
+/* How many events at the end of the thread are read. */
+uint64_t last_events(const struct analysis_lanes *lanes, const struct run_reader *run, uint32_t thread);
+/* The first reading has a message (1), or has got one that a receive there has asked for (-1), and at its end: counts. */
+void last_count(struct analysis *analysis, const struct envelope *envelope, int more);
+void last_visit_count(struct analysis *analysis, uint32_t from, uint32_t to, int32_t rank);
+void last_calls_count(struct analysis *analysis, const struct analysis_lanes *lanes);
+/* For the begin of a later reading of the last part, and for each of its processes. */
+void last_reading_begin(const struct analysis *analysis);
+void last_process_begin(const struct analysis *analysis, struct analysis_process *process);
+/* Returns whether the receive of this message (1), or the message of this receive (-1), is before the part. */
+bool last_has_no_partner(struct analysis *analysis, const struct envelope *envelope, int more);
+/* Visits of the segment before the part: so many more than another process that has the most of them in it. */
+uint64_t last_visits_before(const struct analysis *analysis, uint32_t from, uint32_t to, int32_t rank);
+void last_part_release(struct last_part *last);
+
 /* analysis_worlds.c: the clocks of all worlds. Called at the first call of a thread, at the begin and at the end of a
  * call. */
 /* Returns 0, or -1 without memory. */

@@ -74,7 +74,7 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     lane->place = lane->call.path < process->path_count ? process->places[lane->call.path] : 0;
     lane->segment = 0;
     lane->visit = UINT64_MAX;
-    if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
+    if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns || lane->last_ns < lanes->zero_ns)
         return;
     if (pause_ns(process, lane->begin_ns) != lane->last_off_ns) { /* calls may have been between the two */
         return;
@@ -89,7 +89,10 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     struct segment_sum *sum = segment_of_rank(&analysis->segments, lane->segment, process->world_rank);
     if (!sum)
         return;
-    lane->visit = sum->count++;
+    if (!sum->count)
+        sum->before = last_visits_before(analysis, lane->last_place, lane->place, process->world_rank);
+    last_visit_count(analysis, lane->last_place, lane->place, process->world_rank);
+    lane->visit = sum->before + sum->count++;
     sum->ns += ns;
     sum->off_ns += lane->off_ns < ns ? lane->off_ns : ns;
     if (!analysis->plan)
@@ -215,7 +218,7 @@ void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const
     const struct moment *cause = &blame->cause.moment;
     unsigned kind = event_kind(&lane->call.event);
     int32_t rank = lane->process->world_rank;
-    bool waited = blame->found && call_waits(lane) && cause->ns > lane->begin_ns;
+    bool waited = blame->found && call_waits(lane) && cause->ns > lane->begin_ns && lane->begin_ns >= lanes->zero_ns;
     uint64_t worked_ns = lane->begin_ns;
     if (waited) {
         uint64_t ns = (cause->ns < lane->end_ns ? cause->ns : lane->end_ns) - lane->begin_ns;

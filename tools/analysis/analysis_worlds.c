@@ -84,6 +84,7 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     const struct run_header *header = &analysis->job.ranks[process->world_rank].run->header;
     double *times = lanes->times + (size_t)(lane - lanes->list) * LANE_VECTORS * lanes->worlds;
     process->init_ns = header_time(analysis, process->world_rank, header->init_ticks, lanes->zero_ns);
+    process->init_ns = process->init_ns > lanes->zero_ns ? process->init_ns : lanes->zero_ns;
     process->finalize_ns = header_time(analysis, process->world_rank, header->finalize_ticks, UINT64_MAX);
     lane->clock = (struct world_clock){.from_ns = process->init_ns,
                                        .at_ns = process->init_ns,
@@ -282,7 +283,7 @@ void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 
 void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
-    if (lane->finalized || call_is_mark(&lane->call))
+    if (lane->finalized || call_is_mark(&lane->call) || lane->end_ns < lanes->zero_ns)
         return;
     bool waited = lanes->need[WORLD_RECORDED] > lane->clock.times[WORLD_RECORDED];
     clock_call(lanes, lane, in_run(lane, lane->end_ns));
@@ -525,7 +526,7 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         world_run_add(&analysis->ideal, lanes, lane);
         rank_add(analysis, lanes, lane);
     }
-    analysis->part_ns = lanes->cut_ns ? analysis->ideal.run_ns : 0;
+    analysis->part_ns = lanes->cut_ns || analysis->last ? analysis->ideal.run_ns : 0;
     if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))
         analysis->no_ideal = "the trace does not tell for which ranks some calls waited";
 }

@@ -14,7 +14,7 @@
 #include "analysis/analysis.h"
 
 /* The next number for each change of what is found: stored findings of another number are found anew. */
-enum { CURES_ENGINE = 3 };
+enum { CURES_ENGINE = 4 };
 
 /* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. Returns 0, or
  * -1 without memory. Cures are not known where the needs of calls are not, or where clocks of hosts differ. */

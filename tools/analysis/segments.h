@@ -15,6 +15,7 @@ enum { SEGMENTS_MOST = 1 << 24 }; /* their numbers are in the keys of the critic
 struct segment_sum {
     struct keyed keyed; /* number, rank */
     uint64_t count, ns;
+    uint64_t before;      /* visits before the first of these (analysis_last.c) */
     uint64_t off_ns;      /* without a processor */
     uint64_t critical_ns; /* on the critical path */
     uint64_t blamed_ns;   /* of waits of other ranks for this rank that it came before */

@@ -13,8 +13,10 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
 {
     struct summary_traced *traced = &summary->traced;
     const struct ideal *ideal = &analysis->ideal.ideal_ns;
-    *traced = (struct summary_traced){
-        .there = true, .split = !analysis->no_ideal && !analysis->part_ns, .part_ns = analysis->part_ns};
+    *traced = (struct summary_traced){.there = true,
+                                      .split = !analysis->no_ideal && !analysis->part_ns,
+                                      .part_ns = analysis->part_ns,
+                                      .part_is_last = analysis->last != NULL};
     if (traced->split)
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
     if (!analysis->no_worlds)
@@ -70,9 +72,33 @@ static bool job_is_brief(const struct run_job *job)
     return brief;
 }
 
-static void job_fill(struct run_job *job)
+/* The run is not much longer than the part of it that was read, or is alike. */
+static bool part_tells(const struct analysis *analysis, const struct summary *summary)
+{
+    double part = (double)analysis->part_ns * 1e-9;
+    return !analysis->part_ns || part * PART_LEAST >= summary->run_seconds.max || part_is_like_run(analysis, summary);
+}
+
+/* Reads the traces of the job from their begin. If that is short and not like the run, it reads their last part. If neither
+ * tells of the run, nothing is taken. Returns whether the traces are sound. */
+static bool traces_read(const struct run_job *job, struct analysis *analysis, bool brief)
 {
     static const struct selection all;
+    enum packed_trouble before = packed_trouble_seen();
+    bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
+    if (good && brief && !analysis->no_worlds && !part_tells(analysis, job->summary)) {
+        analysis_release(analysis);
+        good = analysis_open_last(analysis, job->files, job->file_count, &all, NULL) == 0;
+    }
+    bool sound = good && packed_trouble_seen() == before;
+    packed_trouble_forget(before); /* the summary is whole without its trace */
+    if (sound && (analysis->no_worlds || part_tells(analysis, job->summary)))
+        trace_figures_take(job->summary, analysis);
+    return sound;
+}
+
+static void job_fill(struct run_job *job)
+{
     if (!job->summary || job->part || !run_job_has_trace(job) || stored_take(job))
         return;
     bool brief = job_is_brief(job);
@@ -82,17 +108,7 @@ static void job_fill(struct run_job *job)
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return;
-    enum packed_trouble before = packed_trouble_seen();
-    bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
-    bool sound = good && packed_trouble_seen() == before;
-    if (sound)
-        trace_figures_take(job->summary, analysis);
-    packed_trouble_forget(before); /* the summary is whole without its trace */
-    job->trace_goes = sound && brief;
-    uint64_t part_ns = job->summary->traced.part_ns;
-    if (good && part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
-        !part_is_like_run(analysis, job->summary))
-        job->summary->traced = (struct summary_traced){.there = true};
+    job->trace_goes = traces_read(job, analysis, brief) && brief;
     analysis_release(analysis);
     free(analysis);
 }

@@ -264,8 +264,8 @@ static void variable_set(const char *name, const char *value)
  * the run files are not kept. */
 static bool brief_is_wanted(void)
 {
-    static const enum knob knobs[] = {KNOB_TRACE,  KNOB_TRACE_POLICY, KNOB_TRACE_LIMIT_BYTES, KNOB_FILTER,
-                                      KNOB_TIMING, KNOB_RECORDING,    KNOB_SAMPLE_HZ};
+    static const enum knob knobs[] = {KNOB_TRACE,  KNOB_TRACE_POLICY, KNOB_TRACE_LIMIT_BYTES, KNOB_TRACE_LIMIT_SECONDS,
+                                      KNOB_FILTER, KNOB_TIMING,       KNOB_RECORDING,         KNOB_SAMPLE_HZ};
     bool wanted = !setting("MPIT_BRIEF") && !setting("MPIT_REDUCE");
     for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++) {
         char name[KNOB_VARIABLE_BYTES];

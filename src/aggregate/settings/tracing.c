@@ -57,7 +57,7 @@ static bool switch_from_brief(void)
     uint64_t limit = knob_load(KNOB_TRACE_LIMIT_BYTES);
     if (!run_limits_set(&book.run, book.run.memory_limit, limit ? limit + book.run.trace_bytes : 0) || !switch_on())
         return false;
-    book.run.header->trace_policy = TRACE_STOP;
+    run_trace_policy(&book.run, TRACE_STOP);
     book.run.header->trace_bytes_over = 0;
     return true;
 }

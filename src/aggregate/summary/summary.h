@@ -157,7 +157,8 @@ struct summary_cure {
 struct summary_traced {
     bool there;         /* the job has a trace that is kept, though perhaps one that cannot tell the figures below */
     uint32_t engine;    /* number of the rules that found it (tools/analysis/cures.h) */
-    uint64_t part_ns;   /* the trace has this first part of the run. 0: all of it */
+    uint64_t part_ns;   /* a part of the run that is so long. 0: all of it */
+    bool part_is_last;  /* else the first one */
     bool split;         /* ideal_ns is known */
     uint64_t ideal_ns;  /* run time on a network that takes no time */
     bool replayed;      /* the rest is known */

@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 18 };
+enum { FLAT_VERSION = 19 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
@@ -169,6 +169,7 @@ static bool traced_is_sound(struct summary_traced *traced)
 {
     const unsigned char *bytes = (const unsigned char *)traced;
     bool sound = bytes[offsetof(struct summary_traced, there)] <= 1 &&
+                 bytes[offsetof(struct summary_traced, part_is_last)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
                  bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;
     for (size_t i = 0; sound && i < traced->cure_count; i++) {

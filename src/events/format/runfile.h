@@ -272,7 +272,7 @@ enum run_traced {
 enum trace_policy {
     TRACE_STOP,  /* the newest. The trace ends there */
     TRACE_RING,  /* the oldest */
-    TRACE_BRIEF, /* as TRACE_STOP, and nobody has asked for it: findings are made of it, and then it goes (collect.h) */
+    TRACE_BRIEF, /* those between: the first stay, and the last. Findings are made of it, and then it goes (collect.h) */
 };
 
 /* A time during which the trace was switched on. A chunk may also have events outside of it. */

@@ -36,6 +36,7 @@ struct run {
     uint64_t memory_limit;  /* limit for memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit;        /* 0 = none */
+    uint64_t trace_kept;         /* a ring begins after so many bytes of the trace */
     uint64_t trace_ticks;        /* the limit of its time. 0 = none */
     uint64_t trace_end;          /* and when that is over. Threads read it without the lock */
     uint64_t appended_bytes;     /* chunks of the trace and of samples, including the drained ones */

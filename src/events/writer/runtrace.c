@@ -1,6 +1,6 @@
 /*
  * The trace's part of a run file: appended chunks. With TRACE_RING a trace at its limit uses the places of its oldest
- * chunks again.
+ * chunks again. With TRACE_BRIEF the chunks of its first part stay, and have no place in the list.
  *
  *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 | (9) |    in the order of the file; numbers: the order of writing
  *                     ^ hand                 ^ taken
@@ -49,15 +49,19 @@ static bool trace_places_is_valid(const struct trace_places *places)
     return places->count <= places->capacity && places->hand <= places->count && !places->list == !places->capacity;
 }
 
+enum { BRIEF_PARTS = 4 }; /* of a brief trace: the last one is a ring */
+
 void run_trace_policy(struct run *run, enum trace_policy policy)
 {
+    pthread_mutex_lock(&run->lock);
     if (run->places)
         free(run->places->list);
     free(run->places);
-    run->places = NULL;
-    if (policy == TRACE_RING && !(run->places = calloc(1, sizeof *run->places)))
-        return;
-    run->header->trace_policy = policy;
+    run->places = policy == TRACE_STOP ? NULL : calloc(1, sizeof *run->places);
+    run->trace_kept = policy == TRACE_BRIEF ? run->trace_limit / BRIEF_PARTS * (BRIEF_PARTS - 1) : 0;
+    if (run->places || policy == TRACE_STOP)
+        run->header->trace_policy = policy;
+    pthread_mutex_unlock(&run->lock);
 }
 
 void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks)
@@ -172,7 +176,7 @@ static int file_lengthen(struct run *run, int fd, uint64_t end)
 static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
-    struct trace_places *places = run->places;
+    struct trace_places *places = run->trace_bytes + bytes > run->trace_kept ? run->places : NULL;
     if (!filesize_permits(offset + bytes))
         return EFBIG;
     if (!run_spool_fits(run, bytes))
@@ -299,10 +303,10 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
     return 0;
 }
 
-/* The index of a taken place in the list. */
-static size_t place_at(const struct trace_places *places, uint64_t offset)
+/* NULL: the chunk there has no place in the list, since it stays. */
+static struct trace_place *place_at(const struct trace_places *places, uint64_t offset)
 {
-    size_t low = 0, high = places->count;
+    size_t low = 0, high = places ? places->count : 0;
     while (low + 1 < high) {
         size_t middle = low + (high - low) / 2;
         if (places->list[middle].offset <= offset)
@@ -310,7 +314,7 @@ static size_t place_at(const struct trace_places *places, uint64_t offset)
         else
             high = middle;
     }
-    return low;
+    return low < high && places->list[low].offset == offset ? &places->list[low] : NULL;
 }
 
 /* Drops the chunks that are older than the limit of time. On failure the next write reports the error. */
@@ -379,10 +383,10 @@ static int trace_place_take(struct run *run, int fd, struct trace_move *move, si
 /* Releases a place. From now on it holds `events` events. 0: it is free. */
 static void place_give(struct run *run, struct trace_move *move, uint32_t events)
 {
+    struct trace_place *place = place_at(run->places, move->offset);
     move->taken = false;
-    if (!run->places)
+    if (!place)
         return;
-    struct trace_place *place = &run->places->list[place_at(run->places, move->offset)];
     place->taken = false;
     place->events = events;
     place->thread = move->chunk.thread;
@@ -394,12 +398,13 @@ static void place_give(struct run *run, struct trace_move *move, uint32_t events
 static int data_write(struct run *run, int fd, struct trace_move *move, size_t bytes)
 {
     size_t part = part_bytes(move, bytes);
+    const struct trace_place *place = move->fresh ? place_at(run->places, move->offset) : NULL;
     int error = file_write(fd, NULL, 0, (const char *)move->data + move->done, part,
                            move->offset + sizeof move->chunk + move->done);
     if (!error) {
         move->done += part;
-    } else if (run->places && move->fresh) { /* The disk is full. The chunk takes the place of an older one. */
-        places_remove(run->places, place_at(run->places, move->offset));
+    } else if (place) { /* The disk is full. The chunk takes the place of an older one. */
+        places_remove(run->places, (size_t)(place - run->places->list));
         run->places->full = true;
         move->taken = false;
         int again = trace_place_take(run, fd, move, bytes);

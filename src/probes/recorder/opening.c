@@ -143,7 +143,9 @@ static void brief_begin(struct opened *opened)
     opened->clocks_asked = most != 0;
     if (!most || !run_has_file(&book.run) || !run_limits_set(&book.run, book.run.memory_limit, most))
         return;
-    book.run.header->trace_policy = TRACE_BRIEF;
+    run_trace_policy(&book.run, TRACE_BRIEF);
+    if (book.run.header->trace_policy != TRACE_BRIEF)
+        return;
     knob_store(KNOB_TRACE, TRACE_BRIEFLY);
     room_in(book.run.header)->share = ROOM_FIRST_BYTES; /* until MPI_Init has returned */
 }

@@ -137,7 +137,7 @@ static void move_failed(struct log *log)
     backlog->moving = false;
     /* in a ring the next block may fit where this one did not */
     bool passes = book.run.cause == LOSS_SPOOL_FULL || /* the spool may have room again later */
-                  (book.run.header->trace_policy == TRACE_RING && book.run.cause == LOSS_TRACE_LIMIT);
+                  (book.run.header->trace_policy != TRACE_STOP && book.run.cause == LOSS_TRACE_LIMIT);
     if (!passes)
         backlog->failed = tracing_number();
     backlog->cause = book.run.cause;

@@ -93,17 +93,43 @@ static void many_small_collectives(void)
     }
 }
 
-/* A short trace has a part of the first loop. */
+/* More than a short trace has room for. Rank 0 is ahead, and rank 1 has a call more. */
+static void many_messages(void)
+{
+    for (int i = 0, room = 0; i < 750000; i++) {
+        MPI_Request request;
+        MPI_Bcast(&room, 1, MPI_INT, i % 2, MPI_COMM_WORLD);
+        if (rank == 0) {
+            MPI_Send(&i, 1, MPI_INT, 1, i % 3, MPI_COMM_WORLD);
+        } else if (rank == 1) {
+            MPI_Irecv(&room, 1, MPI_INT, i % 2 ? MPI_ANY_SOURCE : 0, i % 3, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
+static void uneven_steps(void)
+{
+    for (int i = 0; i < 200; i++) {
+        int room = i;
+        compute(rank == 1 ? 60 : 1);
+        MPI_Sendrecv_replace(&room, 1, MPI_INT, 1 - rank, 1, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* A short trace has a part of the first loop, and the second one. */
 static void late_change(void)
 {
-    for (int i = 0; i < 1500000; i++) {
-        int room = i;
-        MPI_Bcast(&room, 1, MPI_INT, i % 2, MPI_COMM_WORLD);
-    }
-    for (int i = 0; i < 200; i++) {
-        compute(rank == 1 ? 60 : 1);
-        MPI_Barrier(MPI_COMM_WORLD);
-    }
+    many_messages();
+    uneven_steps();
+}
+
+/* A short trace does not have what takes the time. */
+static void change_between(void)
+{
+    many_messages();
+    uneven_steps();
+    many_messages();
 }
 
 /* Only the barriers make ranks wait that have equal work, in another order. */
@@ -264,6 +290,7 @@ static const struct {
               {"polling", polling},
               {"many_small_collectives", many_small_collectives},
               {"late_change", late_change},
+              {"change_between", change_between},
               {"barriers", barriers},
               {"made_in_loop", made_in_loop},
               {"small_io", small_io},

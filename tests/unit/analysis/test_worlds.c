@@ -478,6 +478,66 @@ TEST(brief_trace_is_read_as_far_as_all_have_it)
     gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){1.5, 0.75}, 1000);
 }
 
+/* From here on, the events of the rank are the last ones of a long run. */
+static void most_lost(int rank)
+{
+    *job.ranks[rank].cells[0] = 9 * CHUNK_EVENTS;
+}
+
+static void analyse_last(int count, uint64_t at)
+{
+    for (int r = 0; r < count; r++) {
+        ended(r, at);
+        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
+    }
+    if (analysis_open_last(&analysis, readers, (size_t)count, &selection, NULL) != 0)
+        fail_msg("%s", analysis.report.error);
+}
+
+/* Rank 1 lacks its first receives, and a barrier: the last ones belong together. 4,000 against 2,000 before the last. */
+TEST(last_part_is_matched_from_the_end)
+{
+    ranks_make(2);
+    for (int r = 0; r < 2; r++)
+        most_lost(r);
+    AT(0, 1000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(0, 1100, 900, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(0, 3000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+    for (int r = 0; r < 2; r++)
+        AT(r, r ? 5000 : 3100, r ? 0 : 1900, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(0, 9000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(1, 7000, 2100, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(0, 9000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 9100, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_last(2, 9100);
+    assert_int_equal(analysis.matching.matched, 1);
+    assert_int_equal(analysis.part_ns, 4100);
+    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.75, 1.5}, 1000);
+}
+
+/* Rank 0 lacks sends, whose receives come from anybody. */
+TEST(receives_before_the_last_part_match_nothing)
+{
+    static const int32_t sources[] = {0, PEER_ANY};
+    for (int i = 0; i < 2; i++) {
+        ranks_make(2);
+        most_lost(0);
+        AT(1, 900, 0, CALL_MPI_Irecv, .peer = sources[i], .tag = 7);
+        AT(1, 1000, 900, CALL_MPI_Wait, .peer = 1, .tag = 1);
+        AT(1, 900, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 7);
+        for (int r = 0; r < 2; r++)
+            AT(r, r ? 3000 : 5000, r ? 2000 : 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        AT(0, 9000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+        AT(1, 7000, 2100, CALL_MPI_Recv, .peer = 0, .tag = 7);
+        AT(0, 9000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+        AT(1, 9100, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        analyse_last(2, 9100);
+        assert_int_equal(analysis.matching.matched, 1);
+        assert_int_equal(analysis.part_ns, 4100);
+        gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.75, 1.5}, 1000);
+    }
+}
+
 /* The message was there when the call began, and then the rank had no processor for 800. */
 TEST(own_processors_gain_stalls_that_wait_for_nothing)
 {

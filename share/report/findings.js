@@ -4,8 +4,9 @@
 function siteIndex(job, place) {
   const index = place ? (job.summary.callsites || [])
                             .findIndex(
-                                (site) => site.mpi === place.mpi && site.function === place.function &&
-                                    site.file === place.file && site.line === place.line) :
+                                (site) => site.mpi === place.mpi && site.place &&
+                                    site.place.function === place.function && site.place.file === place.file &&
+                                    site.place.line === place.line) :
                         -1;
   return index < 0 ? index : job.places[index];
 }

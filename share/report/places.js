@@ -14,17 +14,12 @@ function frameText(frame) {
                           "[" + module + "+0x" + Number(frame.address || 0).toString(16) + "]";
 }
 
-/* The bindings of MPI for other languages stand between the program and MPI. */
-function isBinding(frame) {
-  return Boolean(frame.module) && baseName(frame.module).startsWith("libmpi");
-}
-
-/* The place of a call: its innermost frame in the program. */
+/* The place of a call, and the wrapper in which it calls MPI, if there is one. */
 function placeText(site) {
   if (!site) return "(unknown place)";
-  if (site.file && site.line) return frameText(site);
-  const path = site.path || [], frame = path.find((one) => !isBinding(one)) || path[0];
-  return frame ? frameText(frame) : site.function || "(other places)";
+  if (!site.place) return site.function || "(other places)";
+  const other = site.function && site.function !== site.place.function;
+  return frameText(site.place) + (other ? " > " + site.function : "");
 }
 
 /* A text that may be broken after each "/" only. */

@@ -301,8 +301,8 @@ static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *
     }
     pauses_tell(analysis);
     if (analysis->part_ns)
-        report_warning(report, "the trace has only the first %.3g s of the run: its figures are of this part",
-                       (double)analysis->part_ns * 1e-9);
+        report_warning(report, "the trace has only the %s %.3g s of the run: its figures are of this part",
+                       analysis->last ? "last" : "first", (double)analysis->part_ns * 1e-9);
     if (analysis->untimed)
         report_warning(report, "%llu calls were not timed (mpit_timing): waits and the critical path are unknown",
                        (unsigned long long)analysis->untimed);

@@ -149,6 +149,10 @@ struct rank_times {
     uint64_t stalled_ns; /* in calls that found nothing to do */
 };
 
+/* Calls of all members of a communicator, which are counted: collectives, those that make communicators, and those on
+ * windows and files. */
+enum last_calls { LAST_OPERATIONS, LAST_CREATIONS, LAST_JOINTS, LAST_CALLS };
+
 /* What a first reading has counted of the last part of a run (analysis_last.c). */
 struct last_part {
     struct keytable channels, calls, visits;

@@ -183,7 +183,8 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
                                 .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
                                 .partitioned = is_partitioned(function),
                                 .stretch = process->stretch};
-    probe_settle(lanes, lane, &envelope);
+    bool lost = last_has_no_partner(analysis, &envelope, -1);
+    probe_settle(lanes, lane, &envelope, !lost);
     if (process->torn)
         analysis->unanalysed++;
     else if (process->untold[place.number])
@@ -194,7 +195,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
         analysis->unmatched[UNMATCHED_RECV_GAP]++;
     else if (!anybody && pause_hides_message(analysis, &envelope))
         analysis->unmatched[UNMATCHED_RECV_OFF]++;
-    else if (!last_has_no_partner(analysis, &envelope, -1))
+    else if (!lost)
         return matching_post(&analysis->matching, envelope, lane_moment(analysis, lane));
     return NULL;
 }
@@ -221,7 +222,8 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
     if (count[place.number] >> OPERATION_BITS != process->stretch) /* they begin anew */
         count[place.number] = (uint64_t)process->stretch << OPERATION_BITS;
     uint64_t number = count[place.number]++ << 1 | (op == COLLECTIVE_NONE);
-    if (comm->self || comm->size + comm->remote_size == 1)
+    if (comm->self || comm->size + comm->remote_size == 1 ||
+        last_lacks_members(analysis, place.index, op ? LAST_OPERATIONS : LAST_CREATIONS, number >> 1))
         return NULL;
     bool known = keytable_find(&analysis->gatherings.open, place.index, number) != NULL;
     if (process->torn || (lanes->broken[place.index] && !known)) {
@@ -531,6 +533,8 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
     if (source < 0) {
         if (!receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
+        if (receive->channel)
+            last_count(analysis, &receive->envelope, -1);
         matching_gone(&analysis->matching, receive, false);
         need_request_unknown(lanes, event);
         return;
@@ -604,6 +608,8 @@ static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *
     if (object->receive) {
         if (!cancelled && !object->receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
+        if (!cancelled && object->receive->channel)
+            last_count(lanes->analysis, &object->receive->envelope, -1);
         matching_gone(&lanes->analysis->matching, object->receive, cancelled);
     }
     object_drop(lanes->analysis, object);

@@ -45,7 +45,8 @@ static struct gathering *joint_make(struct analysis_lanes *lanes, struct analysi
         return NULL;
     lane->unjoined = false;
     const struct trace_comm *comm = place.comm;
-    if (comm->self || comm->size + comm->remote_size == 1)
+    if (comm->self || comm->size + comm->remote_size == 1 ||
+        last_lacks_members(lanes->analysis, place.index, LAST_JOINTS, number))
         return NULL;
     struct gathering like = {.comm = place.index,
                              .function = kind,

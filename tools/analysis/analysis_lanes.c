@@ -49,8 +49,10 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
         process->lanes_open--;
         return got;
     }
-    if (lane->stream.cursor.missing != lane->missing || lane->stream.orphans)
-        process->torn = !analysis->brief; /* else the lane is cut there */
+    bool gap = lane->stream.cursor.missing != lane->missing;
+    if (gap || (lane->stream.orphans &&
+                !analysis->last)) /* the first call of the last part may be lost, but not its records */
+        process->torn |= analysis->last || !analysis->brief; /* else the lane is cut there */
     lane->missing = lane->stream.cursor.missing;
     if (lane->call.event.begin == 0)
         analysis->untimed++;
@@ -66,7 +68,7 @@ static int lane_open(struct analysis_lanes *lanes, struct analysis_lane *lane, c
 {
     uint64_t most = UINT64_MAX;
     if (lanes->analysis->last) {
-        most = last_events(lanes, rank->run, lane->thread);
+        most = last_events(lanes, lane, rank->run);
         call_stream_open_last(&lane->stream, rank->run, lane->thread, most);
     } else {
         call_stream_open(&lane->stream, rank->run, lane->thread, rank->written[lane->thread], false);

@@ -193,11 +193,16 @@ void pause_doubt_operation(struct analysis *analysis, const struct gathering *ga
 void pause_doubt_rest(struct analysis_lanes *lanes, const struct envelope *envelope, bool sent);
 /* analysis_last.c: the last part of a run. Nothing happens in other readings, if not said otherwise. */
 /* How many events at the end of the thread are read. */
-uint64_t last_events(const struct analysis_lanes *lanes, const struct run_reader *run, uint32_t thread);
-/* The first reading has a message (1), or has got one that a receive there has asked for (-1), and at its end: counts. */
+uint64_t last_events(const struct analysis_lanes *lanes, const struct analysis_lane *lane,
+                     const struct run_reader *run);
+/* The first reading counts a message that was sent (1), and one that came for a receive that was posted in the part (-1). */
 void last_count(struct analysis *analysis, const struct envelope *envelope, int more);
+/* It counts a visit of a segment. */
 void last_visit_count(struct analysis *analysis, uint32_t from, uint32_t to, int32_t rank);
+/* At its end it counts the calls of all members of communicators. */
 void last_calls_count(struct analysis *analysis, const struct analysis_lanes *lanes);
+/* Returns whether a member of the communicator has made its call with this number before the part. */
+bool last_lacks_members(const struct analysis *analysis, uint32_t comm, enum last_calls which, uint64_t number);
 /* For the begin of a later reading of the last part, and for each of its processes. */
 void last_reading_begin(const struct analysis *analysis);
 void last_process_begin(const struct analysis *analysis, struct analysis_process *process);
@@ -284,7 +289,7 @@ void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const
 /* Returns whether it is a blocking probe. */
 bool call_probes(const struct traced_call *call);
 void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, uint32_t comm, int32_t source);
-/* Called before a receive is posted, since it may take a probed message. */
-void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope);
+/* Called before a receive is posted, since it may take a probed message. `sent`: its send is in the trace. */
+void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope, bool sent);
 
 #endif

@@ -20,19 +20,22 @@ struct last_channel {
 struct last_count {
     struct keyed keyed; /* what, which process. MOST_OF_ALL: the most of one */
     uint64_t count;
+    uint64_t least; /* MOST_OF_ALL: the least of one, */
+    int32_t ranks;  /* and how many there are */
 };
 
 enum { MOST_OF_ALL = UINT32_MAX, LAST_STEPS_MOST = 2 << 20 };
 
-uint64_t last_events(const struct analysis_lanes *lanes, const struct run_reader *run, uint32_t thread)
+uint64_t last_events(const struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct run_reader *run)
 {
     struct event_cursor cursor;
     uint64_t first, end, begin = 0, behind = 0, most = LAST_STEPS_MOST / (lanes->capacity + 1);
-    event_ranges_open(&cursor, run, thread);
+    event_ranges_open(&cursor, run, lane->thread);
     while (event_ranges_next(&cursor, &first, &end)) {
         begin = first == behind ? begin : first;
         behind = end;
     }
+    lane->process->torn |= behind != cursor.end;
     event_cursor_close(&cursor);
     return behind - begin < most ? behind - begin : most;
 }
@@ -76,9 +79,11 @@ static void count_add(struct analysis *analysis, struct keytable *table, uint64_
     }
     own->count += count;
     most->count = own->count > most->count ? own->count : most->count;
+    most->least = most->ranks++ && most->least < own->count ? most->least : own->count;
 }
 
-/* How many calls the process has had before its first one there, if the process with the most of them had none. */
+/* The number of the process's first call there: the last ones of all have one number, and the process with the most of them
+ * begins at 0. */
 static uint64_t count_before(const struct keytable *table, uint64_t what, uint32_t rank)
 {
     const struct last_count *own = keytable_find(table, what, rank), *most = keytable_find(table, what, MOST_OF_ALL);
@@ -88,14 +93,14 @@ static uint64_t count_before(const struct keytable *table, uint64_t what, uint32
 /* The three numbers of a process that count calls on a communicator. */
 static uint64_t *numbers_of(const struct analysis_process *process, int i)
 {
-    return i == 0 ? process->operations : i == 1 ? process->creations : process->joints;
+    return i == LAST_OPERATIONS ? process->operations : i == LAST_CREATIONS ? process->creations : process->joints;
 }
 
 static void process_count(struct analysis *analysis, const struct analysis_process *process)
 {
     for (uint32_t number = 0; number < process->comm_count; number++) {
         uint32_t comm = trace_comm_find(&analysis->comms, &analysis->job, process->world_rank, number);
-        for (int i = 0; i < 3 && comm != NO_COMM; i++)
+        for (int i = 0; i < LAST_CALLS && comm != NO_COMM; i++)
             count_add(analysis, &analysis->last->calls, (uint64_t)comm << 2 | (uint64_t)i,
                       (uint32_t)process->world_rank, numbers_of(process, i)[number]);
     }
@@ -105,6 +110,16 @@ void last_calls_count(struct analysis *analysis, const struct analysis_lanes *la
 {
     for (int32_t r = 0; r < analysis->job.size; r++)
         process_count(analysis, &lanes->processes[r]);
+}
+
+bool last_lacks_members(const struct analysis *analysis, uint32_t comm, enum last_calls which, uint64_t number)
+{
+    if (!analysis->last || analysis->last->counting)
+        return false;
+    const struct last_count *most = keytable_find(&analysis->last->calls, (uint64_t)comm << 2 | which, MOST_OF_ALL);
+    const struct trace_comm *found = &analysis->comms.list[comm];
+    bool all = most && most->ranks >= found->size + found->remote_size;
+    return number < (most ? most->count : 0) - (all ? most->least : 0);
 }
 
 void last_visit_count(struct analysis *analysis, uint32_t from, uint32_t to, int32_t rank)
@@ -125,7 +140,7 @@ void last_process_begin(const struct analysis *analysis, struct analysis_process
 {
     for (uint32_t number = 0; number < process->comm_count; number++) {
         uint32_t comm = trace_comm_find(&analysis->comms, &analysis->job, process->world_rank, number);
-        for (int i = 0; i < 3 && comm != NO_COMM; i++)
+        for (int i = 0; i < LAST_CALLS && comm != NO_COMM; i++)
             numbers_of(process, i)[number] =
                 count_before(&analysis->last->calls, (uint64_t)comm << 2 | (uint64_t)i, (uint32_t)process->world_rank);
     }

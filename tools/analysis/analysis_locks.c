@@ -19,11 +19,13 @@ struct window_name {
 void lock_window_made(struct analysis_lanes *lanes, const struct analysis_lane *lane, uint64_t joint)
 {
     const struct event *event = &lane->call.event;
-    if (!call_is_of_window(event_kind(event)))
+    bool makes = event_kind(event) != CALL_MPI_Win_fence && event_kind(event) != CALL_MPI_Win_free;
+    if (!call_is_of_window(event_kind(event)) ||
+        (lanes->analysis->last && !makes)) /* it was made before the last part */
         return;
     struct window_name *name =
         keytable_make(&lanes->windows, (uint64_t)lane->process->world_rank, lock_window_number(event), sizeof *name);
-    if (name && event_kind(event) != CALL_MPI_Win_fence && event_kind(event) != CALL_MPI_Win_free)
+    if (name && makes)
         name->window = joint;
     lanes->analysis->no_memory |= !name;
 }

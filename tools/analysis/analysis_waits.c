@@ -280,7 +280,7 @@ void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, ui
     memcpy(lane->probe.ended, lane->clock.times, lanes->worlds * sizeof *lanes->before);
 }
 
-void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope)
+void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope, bool sent)
 {
     struct analysis *analysis = lanes->analysis;
     struct lane_probe *probe = &lane->probe;
@@ -288,13 +288,14 @@ void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
                 probe->asked.comm == envelope->comm && !envelope->partitioned &&
                 (probe->asked.source == FROM_ANY || probe->asked.source == envelope->source) &&
                 (probe->asked.tag == OF_ANY_TAG || probe->asked.tag == envelope->tag);
-    const struct message *message = fits ? matching_next(&analysis->matching, envelope) : NULL;
+    const struct message *message = fits && sent ? matching_next(&analysis->matching, envelope) : NULL;
     if (!fits)
         return;
     int32_t rank = lane->process->world_rank;
     if (message && path_times(message->begun.path))
         worlds_amend(lanes, lane, path_times(message->begun.path));
-    if (message && message->begun.ns > probe->begin_ns && message->begun.ns <= probe->end_ns) {
+    if (message && message->begun.ns > probe->begin_ns && message->begun.ns <= probe->end_ns &&
+        probe->begin_ns >= lanes->zero_ns) {
         const struct moment *begun = &message->begun;
         if (analysis_selects(analysis, rank, envelope->comm, probe->function, probe->begin_ns, probe->end_ns)) {
             const struct arrival cause = {*begun, envelope->source};

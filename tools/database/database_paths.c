@@ -23,7 +23,7 @@ static struct known_path *stored_path_find(struct database_paths *paths, uint64_
 }
 
 static void frame_put(struct database_paths *paths, uint32_t depth, const struct summary_sites *sites,
-                      const struct summary_frame *frame)
+                      const struct summary_frame *frame, const struct summary_frame *place)
 {
     struct database *to = paths->database;
     const struct summary_module *module = frame->module ? &sites->modules[frame->module - 1] : NULL;
@@ -36,6 +36,7 @@ static void frame_put(struct database_paths *paths, uint32_t depth, const struct
     row_text(to, module ? summary_text(sites, module->path) : NULL);
     row_count(to, frame->address);
     row_signed(to, frame->inlined);
+    row_signed(to, frame == place);
     row_end(to);
 }
 
@@ -59,7 +60,7 @@ static void site_put(struct database_paths *paths, const struct summary *summary
                      const struct summary_site *site)
 {
     struct database *to = paths->database;
-    const struct summary_frame *frame = site_frame(sites, site);
+    const struct summary_frame *frame = site_call_frame(sites, site);
     const struct summary_known known =
         summary ? summary_known_of(summary, site->kind) : (struct summary_known){.figures = false};
     head_put(paths, site->kind ? "call" : "others", site->kind ? call_table[site->kind].name : NULL,
@@ -69,7 +70,7 @@ static void site_put(struct database_paths *paths, const struct summary *summary
     database_site_add(to, site, &known);
     row_end(to);
     for (uint32_t i = 0; i < site->frame_count; i++)
-        frame_put(paths, i, sites, &sites->frames[site->first_frame + i]);
+        frame_put(paths, i, sites, &sites->frames[site->first_frame + i], site_place_frame(sites, site));
 }
 
 void database_paths_fill(struct database_paths *paths, const struct summary *summary)
@@ -137,6 +138,7 @@ static void stack_put(struct database_paths *paths, const struct stack_sample *s
         row_known(to, frame->file && frame->line > 0, frame->line);
         row_text(to, frame->frame->module);
         row_null(to);
+        row_signed(to, 0);
         row_signed(to, 0);
         row_end(to);
     }

@@ -65,6 +65,7 @@ static const struct database_column frames[] = {NUMBER("path", "the path, as in 
                                                 TEXT("module", "program or library"),
                                                 NUMBER("address", "return address in the file of the module"),
                                                 NUMBER("inlined", "1: the compiler put it into the next function"),
+                                                NUMBER("place", "1: the place of the call, past wrappers"),
                                                 END};
 
 static const struct database_column counters[] = {

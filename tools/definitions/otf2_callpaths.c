@@ -117,7 +117,7 @@ static int contexts_build(struct building *building)
     for (uint32_t place = 1; place <= paths->place_count; place++) {
         struct summary_sites sites;
         const struct summary_site *site = call_place_site(building->places, place, &sites);
-        const struct summary_frame *inner = site ? site_frame(&sites, site) : NULL;
+        const struct summary_frame *inner = site ? site_call_frame(&sites, site) : NULL;
         uint32_t context = NO_CONTEXT;
         if (!site)
             return -1;

@@ -371,7 +371,8 @@ static int list_print(struct listing *listing)
         return 0;
     if (listing->last && !(listing->places = call_places_open(job->names)))
         return -1;
-    int result = event_list_print(listing);
+    int result = listing->places ? call_places_fill(listing->places, job->files, job->file_count) : 0;
+    result = result == 0 ? event_list_print(listing) : result;
     call_places_close(listing->places);
     return result;
 }

@@ -634,7 +634,8 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
     struct view view = {.events = events, .selection = selection, .title = title, .report = report};
     *report = (struct otf2_report){0};
     int result = trace_job_open(&view.job, job->files, job->file_count, report);
-    if (result == 0 && !(view.places = call_places_open(job->names)))
+    if (result == 0 && (!(view.places = call_places_open(job->names)) ||
+                        call_places_fill(view.places, job->files, job->file_count) != 0))
         result = report_no_memory(report);
     if (result == 0)
         result = instruments_quote(&view);

@@ -8,6 +8,7 @@
 #include "job/runpieces.h"
 #include "job/summarysums.h"
 #include "symbols/sitenames.h"
+#include "symbols/siteplaces.h"
 #include "symbols/storednames.h"
 
 #include <dirent.h>
@@ -181,16 +182,15 @@ static void job_summarize(struct run_job *job)
     if (job->file_count > 1)
         qsort(job->files, job->file_count, sizeof *job->files, run_rank_order);
     job->stored = summary_sums_take(&job->stored_sums);
-    job->summary = job->stored;
-    if (!job->file_count)
-        return;
-    job->summary = summary_sums_take(&job->sums);
-    if (job->summary) {
+    job->summary = job->file_count ? summary_sums_take(&job->sums) : job->stored;
+    if (job->summary && job->file_count) {
         job->summary->job = job->job;
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
+        if (site_names_find(job->summary, job->names) != 0 ||
+            (job->stored && summary_merge(job->summary, job->stored) != 0))
+            err(1, "no memory");
     }
-    if (job->summary && (site_names_find(job->summary, job->names) != 0 ||
-                         (job->stored && summary_merge(job->summary, job->stored) != 0)))
+    if (job->summary && site_places_mark(&job->summary->sites) != 0)
         err(1, "no memory");
 }
 
@@ -226,7 +226,7 @@ void run_job_summarize(struct run_job *job)
     struct summary *part = files_summary(job);
     if (!part)
         part = nobody_summary(job);
-    else if (site_names_find(part, job->names) != 0)
+    else if (site_names_find(part, job->names) != 0 || site_places_mark(&part->sites) != 0)
         err(1, "no memory");
     summary_drop(job);
     job->summary = part;

@@ -2,6 +2,7 @@
 #include "report/callplaces.h"
 
 #include "base/array.h"
+#include "base/cxxname.h"
 #include "base/keytable.h"
 #include "format/label.h"
 #include "job/jsonvalue.h"
@@ -19,16 +20,11 @@ struct known_place {
     uint32_t place;
 };
 
-struct named_site {
-    struct summary_site site; /* its frames are in naming.frames */
-    bool named;
-};
-
 struct call_places {
     struct summary_sites sites; /* in the order of their numbers, without names */
     struct keytable known, first;
     struct site_naming naming;
-    struct named_site *named; /* by number - 1 */
+    struct summary_site *named; /* by number - 1. Their frames are in naming.frames */
     uint64_t named_count;
 };
 
@@ -89,6 +85,20 @@ uint32_t *call_places_of(struct call_places *places, const struct run_reader *ru
     return list;
 }
 
+int call_places_fill(struct call_places *places, const struct run_reader *runs, size_t count)
+{
+    char reason[128];
+    for (size_t i = 0; i < count; i++) {
+        if (!runs[i].path_count || run_reader_wake(&runs[i], reason) != 0)
+            continue;
+        uint32_t *list = call_places_of(places, &runs[i]);
+        if (!list)
+            return -1;
+        free(list);
+    }
+    return 0;
+}
+
 uint32_t call_places_count(const struct call_places *places)
 {
     return (uint32_t)places->sites.count;
@@ -96,28 +106,39 @@ uint32_t call_places_count(const struct call_places *places)
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
+/* The sites with their names. */
+static struct summary_sites sites_named(const struct call_places *places)
+{
+    struct summary_sites sites = places->sites;
+    sites.list = places->named;
+    sites.count = places->named_count;
+    sites.frames = places->naming.frames;
+    sites.frame_count = places->naming.count;
+    return sites;
+}
+
+/* Names all that are known, since the place of one depends on the others. */
+static bool sites_name(struct call_places *places)
+{
+    struct summary_site *named = array_extend(places->named, places->named_count, places->sites.count, sizeof *named);
+    if (!named)
+        return false;
+    places->named = named;
+    for (; places->named_count < places->sites.count; places->named_count++) {
+        named[places->named_count] = places->sites.list[places->named_count];
+        if (!site_name(&places->naming, &named[places->named_count]))
+            return false;
+    }
+    struct summary_sites sites = sites_named(places);
+    return site_places_mark(&sites) == 0;
+}
+
 const struct summary_site *call_place_site(struct call_places *places, uint32_t place, struct summary_sites *sites)
 {
-    if (place == 0 || place > places->sites.count)
+    if (place == 0 || place > places->sites.count || (places->named_count < places->sites.count && !sites_name(places)))
         return NULL;
-    if (places->named_count < places->sites.count) {
-        struct named_site *named = array_extend(places->named, places->named_count, places->sites.count, sizeof *named);
-        if (!named)
-            return NULL;
-        places->named = named;
-        places->named_count = places->sites.count;
-    }
-    struct named_site *named = &places->named[place - 1];
-    if (!named->named) {
-        named->site = places->sites.list[place - 1];
-        if (!site_name(&places->naming, &named->site))
-            return NULL;
-        named->named = true;
-    }
-    *sites = places->sites;
-    sites->frames = places->naming.frames;
-    sites->frame_count = places->naming.count;
-    return &named->site;
+    *sites = sites_named(places);
+    return &sites->list[place - 1];
 }
 
 uint64_t call_place_hash(const struct call_places *places, uint32_t place)
@@ -141,8 +162,10 @@ static size_t path_names_add(const struct summary_sites *sites, const struct sum
     size_t used = 0;
     for (size_t i = 0; i < count && used < room; i++) {
         const char *function = summary_text(sites, frame[i].function);
-        int more =
-            snprintf(text + used, room - used, "%s%.*s", i ? " < " : "", FUNCTION_BYTES, function ? function : "?");
+        char name[CXX_NAME_BYTES] = "?";
+        if (function)
+            cxx_name_short(function, name);
+        int more = snprintf(text + used, room - used, "%s%.*s", i ? " < " : "", FUNCTION_BYTES, name);
         used += more > 0 ? (size_t)more : 0;
     }
     return used < room ? used : room - 1;
@@ -151,7 +174,7 @@ static size_t path_names_add(const struct summary_sites *sites, const struct sum
 static void call_place_write(const struct summary_sites *sites, const struct summary_site *site, unsigned callers,
                              char text[CALL_PLACE_BYTES])
 {
-    const struct summary_frame *frame = site_frame(sites, site);
+    const struct summary_frame *frame = site_place_frame(sites, site), *call = site_call_frame(sites, site);
     text[0] = '\0';
     if (!frame)
         return;
@@ -165,7 +188,12 @@ static void call_place_write(const struct summary_sites *sites, const struct sum
             (size_t)snprintf(text, CALL_PLACE_BYTES, "%.100s+0x%" PRIx64, path ? path_base(path) : "?", frame->address);
     if (!summary_text(sites, frame->function))
         return;
-    used += (size_t)snprintf(text + used, CALL_PLACE_BYTES - used, " (");
+    const char *wrapper = call != frame ? summary_text(sites, call->function) : NULL;
+    char name[CXX_NAME_BYTES] = "";
+    if (wrapper)
+        cxx_name_short(wrapper, name);
+    used +=
+        (size_t)snprintf(text + used, CALL_PLACE_BYTES - used, " (%.*s%s", FUNCTION_BYTES, name, wrapper ? " < " : "");
     used +=
         path_names_add(sites, frame, 1 + (rest < callers ? rest : callers), text + used, CALL_PLACE_BYTES - 1 - used);
     text[used] = ')';

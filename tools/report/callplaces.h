@@ -25,6 +25,8 @@ uint32_t call_place_find(struct call_places *places, const struct run_reader *ru
 /* Returns the places of all paths of a run, by their numbers: run->path_count entries, which the caller frees. NULL: the
  * run has no paths, or there is no memory. */
 uint32_t *call_places_of(struct call_places *places, const struct run_reader *run);
+/* Finds all places of the runs: the text of a place depends on the others. Returns 0, or -1 without memory. */
+int call_places_fill(struct call_places *places, const struct run_reader *runs, size_t count);
 /* How many places are known. The last one has this number. */
 uint32_t call_places_count(const struct call_places *places);
 

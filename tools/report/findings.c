@@ -36,11 +36,9 @@ const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TE
     return text;
 }
 
-/* Writes "halo.c:72 exchange", cut if it is long. */
-static void frame_write(const struct facts *facts, const struct summary_frame *frame, char text[PLACE_COLUMNS + 4])
+/* At most so long, in whole characters. */
+static void place_cut(const char *place, char text[PLACE_COLUMNS + 4])
 {
-    char place[SITE_PLACE_BYTES];
-    frame_place_text(&facts->summary->sites, frame, place);
     size_t end = strlen(place), most = PLACE_COLUMNS;
     while (most > 0 && ((unsigned char)place[most] & 0xc0) == 0x80) /* not in a character */
         most--;
@@ -50,23 +48,24 @@ static void frame_write(const struct facts *facts, const struct summary_frame *f
 const char *finding_place_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES])
 {
     char place[PLACE_COLUMNS + 4];
-    const struct summary_frame *frame = site ? site_frame(&facts->summary->sites, site) : NULL;
+    char whole[SITE_PLACE_BYTES];
     snprintf(text, PLACE_TEXT_BYTES, "%s", site ? call_table[site->kind].name : "MPI");
-    if (!frame)
+    if (!site || !site->frame_count)
         return text;
-    frame_write(facts, frame, place);
+    place_cut(site_place_text(&facts->summary->sites, site, whole), place);
     snprintf(text, PLACE_TEXT_BYTES, "%s (%s)", call_table[site->kind].name, place);
     return text;
 }
 
 const char *finding_caller_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES])
 {
-    char place[PLACE_COLUMNS + 4], caller[PLACE_COLUMNS + 4];
-    const struct summary_frame *frame = site ? site_frame(&facts->summary->sites, site) : NULL;
-    if (!frame || frame + 1 >= &facts->summary->sites.frames[site->first_frame + site->frame_count])
+    char place[PLACE_COLUMNS + 4], caller[PLACE_COLUMNS + 4], whole[SITE_PLACE_BYTES];
+    const struct summary_sites *sites = &facts->summary->sites;
+    const struct summary_frame *frame = site ? site_place_frame(sites, site) : NULL;
+    if (!frame || frame + 1 >= &sites->frames[site->first_frame + site->frame_count])
         return finding_place_text(facts, site, text);
-    frame_write(facts, frame, place);
-    frame_write(facts, frame + 1, caller);
+    place_cut(site_place_text(sites, site, whole), place);
+    place_cut(frame_place_text(sites, frame + 1, whole), caller);
     snprintf(text, PLACE_TEXT_BYTES, "%s (%s < %s)", call_table[site->kind].name, place, caller);
     return text;
 }

@@ -48,7 +48,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
 static json_t *place_json(const struct summary *summary, const struct summary_site *site)
 {
     const struct summary_sites *sites = &summary->sites;
-    const struct summary_frame *frame = site ? site_frame(sites, site) : NULL;
+    const struct summary_frame *frame = site ? site_place_frame(sites, site) : NULL;
     if (!frame)
         return json_null();
     return json_pack("{s:o, s:o, s:o, s:s}", "function", text_json(summary_text(sites, frame->function)), "file",
@@ -68,7 +68,7 @@ static json_t *places_json(const struct summary *summary, const struct summary_s
 {
     json_t *places = json_array();
     for (size_t i = 0; i < count; i++)
-        if (sites[i] && site_frame(&summary->sites, sites[i]))
+        if (sites[i] && site_place_frame(&summary->sites, sites[i]))
             json_array_append_new(places, place_json(summary, sites[i]));
     return places;
 }

@@ -195,8 +195,7 @@ static void selection_print(const struct summary *summary, const struct run_part
     }
     if (summary->traced.part_ns && summary->traced.replayed)
         fprintf(out, "  analysed   the %s %s of %s\n", summary->traced.part_is_last ? "last" : "first",
-                text_of_ns(a, summary->traced.part_ns),
-                text_of_seconds(b, summary->run_seconds.max));
+                text_of_ns(a, summary->traced.part_ns), text_of_seconds(b, summary->run_seconds.max));
     if (summary->trace_limit_ns)
         fprintf(out, "  trace      %s %s of the run%s (mpit_trace_limit_seconds)\n",
                 summary->trace_policy == TRACE_RING ? "at least the last" : "the first",

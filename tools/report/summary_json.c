@@ -11,6 +11,7 @@
 #include "report/summary_phases.h"
 #include "report/summary_origin.h"
 #include "report/summary_ranks.h"
+#include "report/summary_below.h"
 #include "report/summary_sites.h"
 #include "job/timeline.h"
 #include "figures/variables.h"
@@ -103,6 +104,12 @@ static json_t *analysed_json(const struct summary *summary)
     return traced->replayed ? figure_json(part) : json_null();
 }
 
+/* null: all of the run, or nothing */
+static json_t *analysed_part_json(const struct summary_traced *traced)
+{
+    return traced->replayed && traced->part_ns ? json_string(traced->part_is_last ? "last" : "first") : json_null();
+}
+
 /* null: one node, or the files do not tell */
 static json_t *clocks_json(const struct run_job *job)
 {
@@ -191,6 +198,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "trace_limit_seconds",
                         summary->trace_limit_ns ? figure_json((double)summary->trace_limit_ns * 1e-9) : json_null());
     json_object_set_new(json, "analysed_seconds", analysed_json(summary));
+    json_object_set_new(json, "analysed_part", analysed_part_json(&summary->traced));
     json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "stalls_ns", stalls_json(summary));
@@ -199,6 +207,7 @@ static json_t *job_json(const struct run_job *job)
         json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
     json_object_set_new(json, "callsites", summary_sites_json(summary));
+    json_object_set_new(json, "below", summary_below_json(summary));
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));

@@ -3,6 +3,7 @@
 
 #include "base/textwrap.h"
 #include "base/units.h"
+#include "report/summary_below.h"
 #include "report/summary_findings.h"
 #include "report/summary_head.h"
 #include "report/summary_origin.h"
@@ -16,7 +17,7 @@
 
 /* A line is left for the next command, and one before it. */
 #define LARGE_SHARE 0.05
-enum { SCREEN_LINES = 22, SITES_SHOWN = 5, SITES_LEAST = 2, LABEL_COLUMNS = 13 };
+enum { SCREEN_LINES = 22, SITES_SHOWN = 5, SITES_LEAST = 2, BOTH_TABLES = 6, LABEL_COLUMNS = 13 };
 
 /* Lines of other functions may be longer than the screen. */
 static void lines_wrap(char *lines, FILE *out)
@@ -157,6 +158,19 @@ static char *head_text(const struct summary *summary, const struct findings *fin
     return text;
 }
 
+/* The caller frees it. */
+static char *below_text(const struct summary *summary, size_t most)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    summary_below_print(summary, most, out);
+    fclose(out);
+    return text;
+}
+
 void summary_screen_print(const struct summary *summary, FILE *out)
 {
     struct findings *findings = malloc(sizeof *findings);
@@ -169,7 +183,11 @@ void summary_screen_print(const struct summary *summary, FILE *out)
     used += found ? lines_of(found) : 0;
     fprintf(out, "%s%s", head ? head : "", found ? found : "");
     unsigned room = used + 3 < SCREEN_LINES ? SCREEN_LINES - used - 2 : 1;
-    summary_costly_print(summary, room < SITES_SHOWN ? room : SITES_SHOWN, out);
+    char *below = room < BOTH_TABLES ? NULL : below_text(summary, room / 2 - 1);
+    unsigned sites = room - (below ? lines_of(below) : 0);
+    summary_costly_print(summary, sites < SITES_SHOWN ? sites : SITES_SHOWN, out);
+    fprintf(out, "%s", below ? below : "");
+    free(below);
     free(head);
     free(found);
     free(findings);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/summary_sites.h"
 
+#include "base/cxxname.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -25,28 +26,44 @@ const char *frame_place_text(const struct summary_sites *sites, const struct sum
 {
     const char *function = summary_text(sites, frame->function), *file = summary_text(sites, frame->file);
     const char *module = module_of(sites, frame);
+    char name[CXX_NAME_BYTES];
+    if (function)
+        cxx_name_short(function, name);
     if (file && frame->line)
-        snprintf(text, SITE_PLACE_BYTES, "%.100s:%u %.120s", path_base(file), frame->line, function ? function : "");
+        snprintf(text, SITE_PLACE_BYTES, "%.100s:%u %.120s", path_base(file), frame->line, function ? name : "");
     else if (function)
-        snprintf(text, SITE_PLACE_BYTES, "%.120s [%.100s]", function, module ? module : "?");
+        snprintf(text, SITE_PLACE_BYTES, "%.120s [%.100s]", name, module ? module : "?");
     else
         snprintf(text, SITE_PLACE_BYTES, "[%.100s+0x%" PRIx64 "]", module ? module : "?", frame->address);
     return text;
 }
 
-/* The bindings of MPI for other languages stand between the program and MPI. */
-static bool is_binding(const struct summary_sites *sites, const struct summary_frame *frame)
+/* The next function with a name that a function without one is called by. */
+static const char *named_caller(const struct summary_sites *sites, const struct summary_site *site,
+                                const struct summary_frame *place)
 {
-    const char *module = module_of(sites, frame);
-    return module && strncmp(module, "libmpi", 6) == 0;
+    const struct summary_frame *end = &sites->frames[site->first_frame + site->frame_count], *frame = place;
+    while (frame < end && !summary_text(sites, frame->function))
+        frame++;
+    return frame < end && frame > place ? summary_text(sites, frame->function) : NULL;
 }
 
-const struct summary_frame *site_frame(const struct summary_sites *sites, const struct summary_site *site)
+const char *site_place_text(const struct summary_sites *sites, const struct summary_site *site,
+                            char text[SITE_PLACE_BYTES])
 {
-    for (uint32_t i = 0; i < site->frame_count; i++)
-        if (!is_binding(sites, &sites->frames[site->first_frame + i]))
-            return &sites->frames[site->first_frame + i];
-    return site->frame_count ? &sites->frames[site->first_frame] : NULL;
+    const struct summary_frame *place = site_place_frame(sites, site), *call = site_call_frame(sites, site);
+    const char *wrapper = call != place ? summary_text(sites, call->function) : NULL;
+    const char *caller = place ? named_caller(sites, site, place) : NULL;
+    char name[CXX_NAME_BYTES];
+    if (!place)
+        return strcpy(text, "(other places)");
+    frame_place_text(sites, place, text);
+    size_t used = strlen(text);
+    if (caller)
+        used += (size_t)snprintf(text + used, SITE_PLACE_BYTES - used, " < %.60s", cxx_name_short(caller, name));
+    if (wrapper)
+        snprintf(text + used, SITE_PLACE_BYTES - used, " > %.60s", cxx_name_short(wrapper, name));
+    return text;
 }
 
 static int place_order(const void *one, const void *other)
@@ -87,12 +104,13 @@ static const char *time_text(const struct summary *summary, const struct summary
 
 uint64_t site_place(const struct summary_sites *sites, const struct summary_site *site)
 {
-    const struct summary_frame *frame = site_frame(sites, site);
+    const struct summary_frame *frame = site_place_frame(sites, site), *call = site_call_frame(sites, site);
     if (!frame)
         return site->hash;
     bool named = frame->file && frame->line;
-    const uint64_t place[] = {site->kind, frame->module, frame->function, named ? frame->file : 0,
-                              named ? frame->line : frame->address};
+    const uint64_t place[] = {
+        site->kind,   frame->module, frame->function, named ? frame->file : 0, named ? frame->line : frame->address,
+        call->module, call->function};
     return hash_bytes(HASH_BEGIN, place, sizeof place);
 }
 
@@ -161,8 +179,7 @@ static void site_print(const struct summary *summary, const struct summary_site 
     const struct summary_sites *sites = &summary->sites;
     char place[SITE_PLACE_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES],
         e[UNIT_TEXT_BYTES];
-    const struct summary_frame *frame = site_frame(sites, site);
-    const char *where = frame ? frame_place_text(sites, frame, place) : "(other places)";
+    const char *where = site_place_text(sites, site, place);
     if (strlen(where) > PLACE_COLUMNS) { /* complete, on a line of its own */
         fprintf(out, "  %s\n", where);
         where = "";
@@ -208,11 +225,8 @@ static const char *column_cut(char *text, size_t columns)
 
 static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
-    char place[SITE_PLACE_BYTES] = "(other places)", name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES],
-         c[UNIT_TEXT_BYTES];
-    const struct summary_frame *frame = site_frame(&summary->sites, site);
-    if (frame)
-        frame_place_text(&summary->sites, frame, place);
+    char place[SITE_PLACE_BYTES], name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    site_place_text(&summary->sites, site, place);
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
     fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
             column_cut(name, COSTLY_NAME), time_text(summary, site, a),
@@ -328,7 +342,7 @@ static json_t *frame_json(const struct summary_sites *sites, const struct summar
 
 void site_place_json(json_t *json, const struct summary_sites *sites, const struct summary_site *site)
 {
-    const struct summary_frame *frame = site_frame(sites, site);
+    const struct summary_frame *frame = site_call_frame(sites, site), *place = site_place_frame(sites, site);
     json_t *path = json_array();
     for (uint32_t i = 0; i < site->frame_count; i++)
         json_array_append_new(path, frame_json(sites, &sites->frames[site->first_frame + i]));
@@ -336,6 +350,7 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
     json_object_set_new(json, "function", text_json(frame ? summary_text(sites, frame->function) : NULL));
     json_object_set_new(json, "file", text_json(frame ? summary_text(sites, frame->file) : NULL));
     json_object_set_new(json, "line", frame && frame->line ? json_integer(frame->line) : json_null());
+    json_object_set_new(json, "place", place ? frame_json(sites, place) : json_null());
     json_object_set_new(json, "path", path);
     json_object_set_new(json, "cut", json_boolean(site->flags != 0));
 }

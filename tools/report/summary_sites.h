@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "summary/summarysites.h"
+#include "symbols/siteplaces.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -12,10 +13,11 @@ enum { SITE_PLACE_BYTES = 256 };
 /* The place of a frame: "halo.c:72 exchange", or what is known of it. */
 const char *frame_place_text(const struct summary_sites *sites, const struct summary_frame *frame,
                              char text[SITE_PLACE_BYTES]);
-/* The frame that a user takes for the place of the call: the innermost one of the program. NULL: the path has none. */
-const struct summary_frame *site_frame(const struct summary_sites *sites, const struct summary_site *site);
+/* The place of a site: "halo.c:72 exchange", or "solve.c:20 solve > my_MPI_Allreduce" of a call in a wrapper. */
+const char *site_place_text(const struct summary_sites *sites, const struct summary_site *site,
+                            char text[SITE_PLACE_BYTES]);
 
-/* Sets what JSON tells of the place of a site: "mpi", "function", "file", "line", "path", "cut". */
+/* Sets what JSON tells of the place of a site: "mpi", "function", "file", "line", "place", "path", "cut". */
 void site_place_json(json_t *json, const struct summary_sites *sites, const struct summary_site *site);
 
 /* The sites by time, the costliest first, which the caller frees. NULL without memory. */

@@ -99,7 +99,7 @@ bool names_list_place(struct names_list *list, const struct symbol_place *place)
                                       .file = text_place(list, place->lines[i].file),
                                       .line = place->lines[i].line,
                                       .inlined = i + 1 < place->count,
-                                      .reserved = start_distance(place)};
+                                      .mark = start_distance(place)};
         list->full |= sites->frame_count >= FRAMES_MOST || !ARRAY_GROWN(sites->frames, sites->frame_count);
         if (list->full) { /* a place is stored as a whole */
             sites->frame_count = before;
@@ -180,7 +180,7 @@ static void place_add(struct stored_names *names, uint64_t i)
         (struct symbol_place){.lines = &names->lines[i],
                               .module = names->bases[frame->module - 1],
                               .address = frame->address,
-                              .start = frame->reserved ? frame->address - (frame->reserved - 1) : UINT64_MAX};
+                              .start = frame->mark ? frame->address - (frame->mark - 1) : UINT64_MAX};
 }
 
 static void places_make(struct stored_names *names)

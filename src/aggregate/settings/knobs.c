@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_DEPTH = 16, SECONDS_MOST = 1000000000 };
+enum { CALL_DEPTH = 64, SECONDS_MOST = 1000000000 };
 
 /* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)

@@ -86,7 +86,7 @@ struct summary_frame {
     uint32_t module;  /* place in summary_sites.modules + 1. 0 = none */
     uint32_t function, file, line;
     uint32_t inlined; /* 1: the compiler put this function into the next one */
-    uint32_t reserved;
+    uint32_t mark; /* 1: it is the place of its site (tools/symbols/siteplaces.h). In stored names: their own */
 };
 
 struct summary_module {
@@ -157,7 +157,7 @@ struct summary_cure {
 struct summary_traced {
     bool there;         /* the job has a trace that is kept, though perhaps one that cannot tell the figures below */
     uint32_t engine;    /* number of the rules that found it (tools/analysis/cures.h) */
-    uint64_t part_ns;   /* a part of the run that is so long. 0: all of it */
+    uint64_t part_ns;   /* length of the part of the run that was read. 0: all of it */
     bool part_is_last;  /* else the first one */
     bool split;         /* ideal_ns is known */
     uint64_t ideal_ns;  /* run time on a network that takes no time */

@@ -39,9 +39,9 @@
  *   CHUNK_SAMPLES samples of the threads (samples.h)
  *
  *   CHUNK_FREE    a place that a chunk is being written into. It has the chunk's header except for the kind, which is
- *                 written last. Or the place of chunks that gave way to newer ones (TRACE_RING).
+ *                 written last. Or the place of chunks that gave way to newer ones (run_trace_moves).
  *
- * With TRACE_RING the trace's chunks use the places of older ones again, in the order of the file. So the order in the
+ * If run_trace_moves, the trace's chunks use the places of older ones again, in the order of the file. So the order in the
  * file is not the order of the events. A chunk becomes CHUNK_FREE before any part of it changes.
  *
  * Slots of freed communicators are used again, and so are their counters. The counts of the freed communicator are then
@@ -274,6 +274,12 @@ enum trace_policy {
     TRACE_RING,  /* the oldest */
     TRACE_BRIEF, /* those between: the first stay, and the last. Findings are made of it, and then it goes (collect.h) */
 };
+
+/* Chunks of the trace use the places of older ones again. */
+static inline bool run_trace_moves(const struct run_header *header)
+{
+    return header->trace_policy == TRACE_RING || header->trace_policy == TRACE_BRIEF;
+}
 
 /* A time during which the trace was switched on. A chunk may also have events outside of it. */
 struct trace_stretch {

@@ -99,7 +99,7 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
         taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* a thread is writing it */
     reader->chunks[reader->chunk_count++] = chunk;
     bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
-    if (lasts && reader->header.trace_policy != TRACE_RING)
+    if (lasts && !run_trace_moves(&reader->header))
         return 0;
     if (!ARRAY_GROWN(reader->rare, reader->rare_count))
         return reader_fail(reader, "has more chunks than memory can hold");
@@ -154,7 +154,7 @@ static int chunks_find(struct run_reader *reader)
             run_reader_rest(reader);
         offset += chunk.bytes;
     }
-    if (reader->header.trace_policy == TRACE_RING && reader->chunk_count) {
+    if (run_trace_moves(&reader->header) && reader->chunk_count) {
         qsort(reader->chunks, reader->chunk_count, sizeof *reader->chunks, chunk_order);
         qsort(reader->rare, reader->rare_count, sizeof *reader->rare, chunk_order);
         free(reader->chunk_threads);
@@ -345,7 +345,7 @@ static void chunks_release(struct run_reader *reader)
 /* True if a running process is reusing the places of old chunks. */
 static bool chunks_move(struct run_reader *reader)
 {
-    if (reader->header.trace_policy != TRACE_RING || reader->header.phase != RUN_RUNNING)
+    if (!run_trace_moves(&reader->header) || reader->header.phase != RUN_RUNNING)
         return false;
     struct run_reader look = {
         .base = reader->base, .bytes = reader->bytes, .map = reader->map, .header = reader->header};
@@ -395,7 +395,7 @@ int run_reader_open_part(struct run_reader *reader, const char *path, struct run
             return 0;
         }
         bool again = result == 0 && !reader->file && reader->header.phase != RUN_FINALIZED &&
-                     reader->header.trace_policy == TRACE_RING && looks < LOOKS_MOST;
+                     run_trace_moves(&reader->header) && looks < LOOKS_MOST;
         run_reader_close(reader);
         if (!again)
             return -1;

@@ -79,10 +79,9 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
     const struct run_header *run = &cursor->reader->header;
-    cursor->plain =
-        run->traced != TRACED_IN_PART &&
-        (header->kind == CHUNK_COLUMNS || (header->kind == CHUNK_PACKED && run->trace_policy != TRACE_RING) ||
-         (header->kind == CHUNK_RING && run->phase == RUN_FINALIZED));
+    cursor->plain = run->traced != TRACED_IN_PART &&
+                    (header->kind == CHUNK_COLUMNS || (header->kind == CHUNK_PACKED && !run_trace_moves(run)) ||
+                     (header->kind == CHUNK_RING && run->phase == RUN_FINALIZED));
     if (!cursor->skims)
         chunk_begin(cursor, chunk, first);
     if (first > cursor->next) {
@@ -294,7 +293,7 @@ static const struct event *cursor_take(struct event_cursor *cursor)
     uint64_t number = cursor->next;
     if (cursor->header.kind == CHUNK_RING)
         return ring_event(cursor);
-    bool changes = cursor->reader->header.trace_policy == TRACE_RING;
+    bool changes = run_trace_moves(&cursor->reader->header);
     if (cursor->header.kind != CHUNK_TRACE) {
         event = cursor_unpack(cursor);
     } else {

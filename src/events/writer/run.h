@@ -40,7 +40,7 @@ struct run {
     uint64_t trace_ticks;        /* the limit of its time. 0 = none */
     uint64_t trace_end;          /* and when that is over. Threads read it without the lock */
     uint64_t appended_bytes;     /* chunks of the trace and of samples, including the drained ones */
-    struct trace_places *places; /* with TRACE_RING: the places of its chunks */
+    struct trace_places *places; /* those of chunks that may give way. NULL: TRACE_STOP */
     struct gap_table *gaps;      /* lost events. NULL: only counted */
     enum loss_cause no_room;     /* why the file cannot grow any more, if it is broken */
     uint64_t unfiled;            /* events counted as lost for that cause: 1 until run_unfiled sets the number */
@@ -85,7 +85,7 @@ bool run_has_room(struct run *run);
  * with many threads events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
-/* Limits the time of the trace, from now on. TRACE_STOP: a chunk that begins later is lost. TRACE_RING: chunks are dropped
+/* Limits the time of the trace, from now on. TRACE_STOP: a chunk that begins later is lost. Else chunks are dropped
  * when they are older than that, as soon as another one needs a place. Only the first call of a run counts. */
 void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks);
 
@@ -96,7 +96,8 @@ static inline bool run_time_over(const struct run *run, uint64_t ticks)
     return end && ticks > end;
 }
 
-/* Sets which events are dropped when the trace has reached its limit. Call it before anything is appended. */
+/* Sets which events are dropped when the trace has reached its limit. TRACE_STOP later on: what is there
+ * stays where it is. */
 void run_trace_policy(struct run *run, enum trace_policy policy);
 
 /* A chunk of the trace on its way into the file. The caller fills in chunk.kind, the fields that describe the
@@ -120,7 +121,7 @@ struct trace_move {
  * (src/probes/thread/backlog.h), so that no MPI call pays for all of them. Readers see nothing before the last step.
  * The copy goes through the kernel's page cache, since fresh pages of a mapped file would cost a fault each.
  *
- * Each returns false if the move has ended and its events are counted as lost, by run->cause. With TRACE_RING older
+ * Each returns false if the move has ended and its events are counted as lost, by run->cause. In a ring older
  * events are dropped and counted instead.
  */
 MUST_CHECK bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes);

@@ -75,13 +75,17 @@ void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks)
     pthread_mutex_unlock(&run->lock);
 }
 
-bool run_spool_fits(const struct run *run, uint64_t bytes)
+/* What the process may have of the spool. 0: any. mpit-collect changes it while the process runs. */
+static uint64_t spool_most(const struct run *run)
 {
-    /* mpit-collect changes both while the process runs */
-    uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED);
     uint64_t share = __atomic_load_n(&room_in(run->header)->share, __ATOMIC_RELAXED);
     uint64_t most = run->header->spool_limit;
-    most = share && share < most ? share : most;
+    return share && share < most ? share : most;
+}
+
+bool run_spool_fits(const struct run *run, uint64_t bytes)
+{
+    uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED), most = spool_most(run);
     return !most || run->appended_bytes + bytes <= most + drained;
 }
 
@@ -172,11 +176,18 @@ static int file_lengthen(struct run *run, int fd, uint64_t end)
     return error;
 }
 
+/* The first part of a brief trace is full, or has its part of the spool. */
+static bool ring_begins(const struct run *run, uint64_t bytes)
+{
+    uint64_t most = spool_most(run) / BRIEF_PARTS * (BRIEF_PARTS - 1);
+    return run->trace_bytes + bytes > run->trace_kept || (most && run->appended_bytes + bytes > most);
+}
+
 /* Appends a place at the end of the file, which grows. Returns 0, or an errno: NO_PLACE if it may not grow now. */
 static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
-    struct trace_places *places = run->trace_bytes + bytes > run->trace_kept ? run->places : NULL;
+    struct trace_places *places = ring_begins(run, bytes) ? run->places : NULL;
     if (!filesize_permits(offset + bytes))
         return EFBIG;
     if (!run_spool_fits(run, bytes))

@@ -199,8 +199,9 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
         first++;
     finding.site = finding.pcs[first];
     if (finding.words.overflow) {
-        count = first + 1;
-        flags = SAMPLE_UNKNOWN;
+        while (count > first + 1 && finding.words.until[count - 1] == UNWIND_WORDS_MOST) /* they need more words */
+            count--;
+        flags = SAMPLE_CUT;
     } else if (!flags) {
         count = outermost_drop(first, count);
     }
@@ -217,8 +218,8 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
     }
     for (unsigned i = 0; i < frames->count; i++)
         frames->frame[i] = frame_of(finding.pcs[first + i]);
-    if (finding.words.overflow) /* the caller, and the frames below it that were skipped */
-        return finding.words.until[first];
+    if (last == count && finding.words.overflow)
+        last = count - 1;
     return last < found ? finding.words.until[last] : finding.words.count;
 }
 

@@ -11,8 +11,8 @@
  *              no such way                                    ->  unwind once, and make a way (callpath_find)
  *
  * The unwinder's result follows from the key, the words, and the loaded objects. So a way is exact, not probable. Two
- * ways may lead to one path: the stack may begin elsewhere. When an object is unloaded, all ways become void
- * (callpath_generation).
+ * ways may lead to one path: the stack may begin elsewhere. A stack that needs more words than a way has room for is cut.
+ * The frames that are left are exact. When an object is unloaded, all ways become void (callpath_generation).
  *
  * The path ends at main, or where a thread begins. Frames of mpit itself and of libraries that bind MPI to Fortran
  * are left out below the program.

@@ -98,8 +98,9 @@ def phases_wrong(db, number, job):
                     for phase in job["phases"])
     wrong += [] if near(phases, wanted) else [f"job {number}, efficiencies of phases: {phases}, not {wanted}"]
     found = [(*row[:5], json.loads(row[5] or "[]"), row[6:] if any(row[6:]) else None)
-             for row in rows(db, "SELECT rule, text, advice, cost_ns / 1e9, share_of_run, f.ranks, mpi, function, file, line "
-                             "FROM findings f LEFT JOIN paths USING (path) WHERE f.job = ? ORDER BY finding", number)]
+             for row in rows(db, "SELECT rule, text, advice, cost_ns / 1e9, share_of_run, f.ranks, mpi, r.function, r.file, r.line "
+                             "FROM findings f LEFT JOIN paths USING (path) LEFT JOIN frames r ON r.path = f.path AND place "
+                             "WHERE f.job = ? ORDER BY finding", number)]
     wanted = [(*(finding[key] for key in ("rule", "text", "advice", "seconds", "share_of_run", "ranks")),
                finding["place"] and tuple(finding["place"][key] for key in ("mpi", "function", "file", "line")))
               for finding in job["findings"] or []]

@@ -25,6 +25,20 @@ for mpi in openmpi mpich; do
     says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
     says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"
 
+    check "wrapped.c for $mpi is built" "mpicc.$mpi" -g -O1 "$here/wrapped.c" -o "wrapped-$mpi"
+    gives "$mpi: a wrapper of MPI_Allreduce with two callers" 0 mpit-run --quiet --output "wrapped-run-$mpi" "mpirun.$mpi" -n 2 "./wrapped-$mpi"
+    gives "  the first screen" 0 mpit-dump "wrapped-run-$mpi"
+    says out "^  wrapped.c:[0-9]+ solve > all_sum +MPI_Allreduce "
+    says out "^  wrapped.c:[0-9]+ diagnose > all_s.. +MPI_Allreduce "
+    gives "  all of it" 0 mpit-dump --full "wrapped-run-$mpi"
+    check "  MPI time below functions" sh -c "sed -n '/^MPI time below/,/^\$/p' out | awk 'NR > 1 { print \$1 }' | xargs |
+        grep -xE 'solve diagnose|diagnose solve'"
+    gives "  JSON" 0 mpit-dump --json "wrapped-run-$mpi"
+    check "  has the place, and the function that calls MPI" python3 -c "
+import json
+sites = [s for s in json.load(open('out'))['jobs'][0]['callsites'] if s['mpi'] == 'MPI_Allreduce']
+assert sorted(s['place']['function'] for s in sites) == ['diagnose', 'solve'] and {s['function'] for s in sites} == {'all_sum'}"
+
     gives "$mpi: a trace" 0 mpit-run --quiet --trace --output "late-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
     gives "  mpit-dump --analyze" 0 mpit-dump --analyze "late-$mpi"
     says out "Late Sender [0-9.]+ .?s: places.c:$(line wait) \(exchange\) waits for places.c:$(line send) \(exchange\) of rank 1$"

@@ -106,7 +106,7 @@ for mpi in openmpi mpich; do
     check "$mpi: and a small part of a long one that goes on like that" analysed 1200000 'part and part < run / 4'
     check "$mpi: the last part tells of what comes later" diagnosed $mpi 2 late_change load_imbalance
     check "$mpi: and the head says so" grep -q 'analysed   the last' "$work/screen"
-    check "$mpi: small parts tell nothing of what is between them" diagnosed $mpi 2 change_between -small_messages
+    check "$mpi: small parts tell nothing of what is between them" diagnosed $mpi 2 change_between load_imbalance
     check "$mpi: and so nothing is said to be analysed" grep -q '"analysed_seconds": null' "$work/json"
     for option in --no-trace --timing\ 0 --start-paused --filter\ p2p; do
         check "$mpi: $option: no short trace" counted $option

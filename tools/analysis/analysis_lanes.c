@@ -50,9 +50,10 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
         return got;
     }
     bool gap = lane->stream.cursor.missing != lane->missing;
-    if (gap || (lane->stream.orphans &&
-                !analysis->last)) /* the first call of the last part may be lost, but not its records */
-        process->torn |= analysis->last || !analysis->brief; /* else the lane is cut there */
+    if (analysis->last) /* its first call may be lost, and then has left records */
+        process->torn |= gap;
+    else if (gap || lane->stream.orphans)
+        process->torn = !analysis->brief; /* else the lane is cut there */
     lane->missing = lane->stream.cursor.missing;
     if (lane->call.event.begin == 0)
         analysis->untimed++;

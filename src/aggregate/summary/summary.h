@@ -86,7 +86,7 @@ struct summary_frame {
     uint32_t module;  /* place in summary_sites.modules + 1. 0 = none */
     uint32_t function, file, line;
     uint32_t inlined; /* 1: the compiler put this function into the next one */
-    uint32_t mark; /* 1: it is the place of its site (tools/symbols/siteplaces.h). In stored names: their own */
+    uint32_t mark;    /* 1: it is the place of its site (tools/symbols/siteplaces.h). In stored names: their own */
 };
 
 struct summary_module {

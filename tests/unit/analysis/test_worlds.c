@@ -494,6 +494,19 @@ static void analyse_last(int count, uint64_t at)
         fail_msg("%s", analysis.report.error);
 }
 
+/* After 5,000 rank 0 computes 4,000 and rank 1 2,000 before a message: only this one is matched. */
+static void last_step_check(void)
+{
+    AT(0, 9000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(1, 7000, 2100, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(0, 9000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 9100, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_last(2, 9100);
+    assert_int_equal(analysis.matching.matched, 1);
+    assert_int_equal(analysis.part_ns, 4100);
+    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.75, 1.5}, 1000);
+}
+
 /* Rank 1 lacks its first receives, and a barrier: the last ones belong together. 4,000 against 2,000 before the last. */
 TEST(last_part_is_matched_from_the_end)
 {
@@ -505,14 +518,7 @@ TEST(last_part_is_matched_from_the_end)
     AT(0, 3000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
     for (int r = 0; r < 2; r++)
         AT(r, r ? 5000 : 3100, r ? 0 : 1900, CALL_MPI_Barrier, .peer = PEER_NONE);
-    AT(0, 9000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
-    AT(1, 7000, 2100, CALL_MPI_Recv, .peer = 0, .tag = 7);
-    AT(0, 9000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
-    AT(1, 9100, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
-    analyse_last(2, 9100);
-    assert_int_equal(analysis.matching.matched, 1);
-    assert_int_equal(analysis.part_ns, 4100);
-    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.75, 1.5}, 1000);
+    last_step_check();
 }
 
 /* Rank 0 lacks sends, whose receives come from anybody. */
@@ -527,14 +533,7 @@ TEST(receives_before_the_last_part_match_nothing)
         AT(1, 900, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 7);
         for (int r = 0; r < 2; r++)
             AT(r, r ? 3000 : 5000, r ? 2000 : 0, CALL_MPI_Barrier, .peer = PEER_NONE);
-        AT(0, 9000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
-        AT(1, 7000, 2100, CALL_MPI_Recv, .peer = 0, .tag = 7);
-        AT(0, 9000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
-        AT(1, 9100, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
-        analyse_last(2, 9100);
-        assert_int_equal(analysis.matching.matched, 1);
-        assert_int_equal(analysis.part_ns, 4100);
-        gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){0.75, 1.5}, 1000);
+        last_step_check();
     }
 }
 

@@ -13,6 +13,8 @@
 #   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
+#   fresh_run                   makes $run the name of an output directory that no run has had: on a slow disk the collector
+#                               outlives its mpit-run, and would write into a directory of the same name
 #   live_run OUT COMMAND...     runs it; its live files are in OUT, as nothing is collected
 #   unpacked RUN                each of its processes has a file of its own in $work/unpacked
 #   sound ARCHIVE               nothing is found in the archive
@@ -100,6 +102,11 @@ launch() {
     local mpi=$1 ranks=$2
     shift 2
     timeout --kill-after=10 "${limit:-120}" ${record:-} "mpirun.$mpi" -n "$ranks" "$@"
+}
+
+runs=0
+fresh_run() {
+    run=$work/run-$((runs += 1))
 }
 
 live_run() {

@@ -9,12 +9,12 @@ scripts=$(cd "$(dirname "$0")" && pwd)
 export OMPI_MCA_osc=$openmpi_osc # see test_objects.sh
 limit=300
 
-# run_check NAME RANKS CYCLES ALIVE [WORD...] with $options of mpit-run: leaves $work/run and $work/out
+# run_check NAME RANKS CYCLES ALIVE [WORD...] with $options of mpit-run: leaves $run and $work/out
 run_check() {
     local name=$1 ranks=$2
     shift 2
-    rm -rf "$work/run"
-    record="$build/bin/mpit-run --quiet $options --output $work/run --summary $work/json.json"
+    fresh_run
+    record="$build/bin/mpit-run --quiet $options --output $run --summary $work/json.json"
     if launch "$mpi" "$ranks" "$build/tests/manycomms-$mpi" "$1" "$2" "$work/file" "${@:3}" >"$work/out" 2>&1 </dev/null; then
         ok "$mpi: $name: $(grep manycomms: "$work/out")"
     else
@@ -24,7 +24,7 @@ run_check() {
 }
 
 verify_check() {
-    check "$mpi: $1: replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/run"
+    check "$mpi: $1: replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$run"
 }
 
 for mpi in openmpi mpich; do
@@ -43,11 +43,11 @@ for mpi in openmpi mpich; do
     run_check "threads" 2 400 0 threads
     verify_check "threads"
     run_check "names" 2 1500 0
-    "$build/bin/mpit-dump" --events "$work/run" >"$work/events" 2>&1
+    "$build/bin/mpit-dump" --events "$run" >"$work/events" 2>&1
     check "$mpi: each event names its communicator" \
         python3 "$scripts/manycomms.py" "$work/out" "$work/json.json" "$work/events" 1500
-    if "$build/bin/mpit-dump" --otf2 "$work/run/otf2" "$work/run" >"$work/told" 2>&1 &&
-        "$build/tests/otf2judge" "$work/run/otf2" >"$work/told" 2>&1; then
+    if "$build/bin/mpit-dump" --otf2 "$run/otf2" "$run" >"$work/told" 2>&1 &&
+        "$build/tests/otf2judge" "$run/otf2" >"$work/told" 2>&1; then
         ok "$mpi: the archive holds"
     else
         not_ok "$mpi: the archive holds" "$work/told"

@@ -13,10 +13,10 @@ export PATH=$build/bin:$PATH
 diagnosed() {
     local mpi=$1 ranks=$2 fault=$3 record
     shift 3
-    rm -rf "$work/run"
-    record="mpit-run --quiet $traced --output $work/run"
+    fresh_run
+    record="mpit-run --quiet $traced --output $run"
     launch "$mpi" "$ranks" "$build/tests/diseases-$mpi" "$fault" "$work" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
-    mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" || return 1
+    mpit-dump --json "$run" >"$work/json" && mpit-dump "$run" >"$work/screen" || return 1
     python3 "$here/findings.py" "$work/json" "$work/screen" "$@"
     case $? in 0) return 0 ;; 77) return 77 ;; esac # other programs took the processors
     cat "$work/screen"
@@ -31,17 +31,17 @@ loaded() {
         taskset -c "$processor" bash -c 'while :; do :; done' &
         loops+=($!)
     done
-    rm -rf "$work/run"
-    record="taskset -c $processor mpit-run --quiet --no-trace --output $work/run"
+    fresh_run
+    record="taskset -c $processor mpit-run --quiet --no-trace --output $run"
     launch "$mpi" 2 "$build/tests/diseases-$mpi" balanced "$work" >"$work/log" 2>&1 || result=1
     for loop in "${loops[@]}"; do kill "$loop"; done
-    [ $result = 0 ] && mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" &&
+    [ $result = 0 ] && mpit-dump --json "$run" >"$work/json" && mpit-dump "$run" >"$work/screen" &&
         python3 "$here/usage.py" "$work/json" "$work/screen" "$work/log" "$3"
 }
 
 # brief: the last run has kept no trace, but its findings are of one
 brief() {
-    ! mpit-dump --events "$work/run" >/dev/null 2>"$work/err" && python3 - "$work/json" "$(du -sb "$work/run" | cut -f1)" <<'PYTHON'
+    ! mpit-dump --events "$run" >/dev/null 2>"$work/err" && python3 - "$work/json" "$(du -sb "$run" | cut -f1)" <<'PYTHON'
 import json, sys
 job = json.load(open(sys.argv[1]))["jobs"][0]
 if not job["analysed_seconds"] or int(sys.argv[2]) > 100000:
@@ -52,22 +52,22 @@ PYTHON
 # stored: the finding of a trace is in the job file. mpit-jobs does not read the trace of another user
 stored() {
     [ "$(id -u)" = 0 ] || return 77
-    chown nobody "$work"/run/*.mpit && mpit-jobs --json "$work/run" | grep -q '"rule": "serialization"'
+    chown nobody "$run"/*.mpit && mpit-jobs --json "$run" | grep -q '"rule": "serialization"'
 }
 
 # counted OPTION...: a run that has no trace, not even a short one
 counted() {
-    rm -rf "$work/run"
-    record="mpit-run --quiet $* --output $work/run"
+    fresh_run
+    record="mpit-run --quiet $* --output $run"
     launch "$mpi" 2 "$build/tests/diseases-$mpi" serialization "$work" >"$work/log" 2>&1 &&
-        mpit-dump --json "$work/run" | grep -q '"analysed_seconds": null'
+        mpit-dump --json "$run" | grep -q '"analysed_seconds": null'
 }
 
 # analysed STEPS CONDITION: how much of a run with so many steps its findings are made of
 analysed() {
-    rm -rf "$work/run"
-    record="mpit-run --quiet --output $work/run"
-    launch "$mpi" 2 "$build/tests/heat-$mpi" --rows 16 --columns 16 --steps "$1" >"$work/log" 2>&1 && mpit-dump --json "$work/run" >"$work/json" &&
+    fresh_run
+    record="mpit-run --quiet --output $run"
+    launch "$mpi" 2 "$build/tests/heat-$mpi" --rows 16 --columns 16 --steps "$1" >"$work/log" 2>&1 && mpit-dump --json "$run" >"$work/json" &&
         python3 - "$work/json" "$2" <<'PYTHON'
 import json, sys
 job = json.load(open(sys.argv[1]))["jobs"][0]

@@ -22,8 +22,9 @@ refused() {
 record() {
     local mpi=$1 ranks=$2
     shift 2
-    rm -rf "$work/run"
-    timeout 300 "$build/bin/mpit-run" --quiet --trace --output "$work/run" "mpirun.$mpi" -n "$ranks" "$@"
+    fresh_run
+    ln -sfn "$run" run
+    timeout 300 "$build/bin/mpit-run" --quiet --trace --output "$run" "mpirun.$mpi" -n "$ranks" "$@"
 }
 # shown FILE OPTION...: of run/
 shown() {

@@ -156,3 +156,10 @@ uint64_t process_now(const struct run_header *header)
     uint64_t ticks = process_ticks_now(header);
     return header->begin_realtime_ns + (ticks > header->begin_ticks ? clock_ns(scale, ticks - header->begin_ticks) : 0);
 }
+
+bool run_file_has_ended(const struct run_header *header, const char *path)
+{
+    enum process_life life = process_life(header);
+    return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || life == LIFE_GONE ||
+           process_is_of_earlier_boot(header) || (life == LIFE_UNSEEN && process_has_let_go(header, path));
+}

@@ -32,6 +32,9 @@ bool process_lives(const struct run_header *header);
 bool process_is_at(const struct run_header *header, pid_t pid);
 /* Returns whether it has ended in some PID namespace of this kernel: it no longer holds its live file. */
 bool process_has_let_go(const struct run_header *header, const char *path);
+/* Returns whether the process of a live file has ended, or is gone. One that cannot be seen from here counts as running. The last
+ * process of a job may still exist, because it waits for its results. */
+bool run_file_has_ended(const struct run_header *header, const char *path);
 /* Returns all that is known about it, without a look at its file. */
 enum process_life process_life(const struct run_header *header);
 /* Nanoseconds since the epoch. */

@@ -50,16 +50,16 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
     return -1;
 }
 
-/* Returns the lock, or -1 with errno. ENOENT means that the work is done: the owner of the lock has begun with each result. No
- * other process has to wait for a process that waits here. */
+/* Returns the lock, or -1 with errno. ENOENT means that the work is done: the owner of the lock has begun with each result. A
+ * trace that is drained just now takes a moment. No other process has to wait for one that waits longer. */
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
-    enum { STEP_MS = 50, DONE_MS = 200 };
+    enum { STEP_MS = 50, DONE_MS = 200, PATIENCE_MS = 1000 };
     bool left;
     int lock = spool_lock(spool->path, 0);
-    if (lock < 0 && errno == EWOULDBLOCK && wish->waiting)
-        wish->waiting();
     for (int waited = 0; lock < 0 && errno == EWOULDBLOCK && waited < wish->wait_ms; waited += STEP_MS) {
+        if (waited == PATIENCE_MS && wish->waiting)
+            wish->waiting();
         if (spool_is_marked(spool, &left) && (left || waited >= DONE_MS)) {
             errno = ENOENT;
             return -1;

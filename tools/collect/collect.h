@@ -46,7 +46,7 @@ struct collect_wish {
     void (*visible)(void); /* may be NULL */
     /* Makes the figures of a job with brief traces, all of whose processes are in the spool. NULL: such traces are kept. */
     void (*traced)(const char *spool, uint64_t job, struct summary_traced *traced);
-    void (*waiting)(void); /* called if another process has the lock. May be NULL */
+    void (*waiting)(void); /* called if another process has the lock for long. May be NULL */
 };
 
 struct collected {

@@ -5,6 +5,7 @@
 #include "base/processlife.h"
 #include "jobfile/resultfolder.h"
 #include "base/spools.h"
+#include "jobfile/drained.h"
 #include "jobfile/packing.h"
 #include "reader/readercomms.h"
 #include "reader/regularfile.h"
@@ -42,11 +43,6 @@ struct draining {
     uint64_t last; /* offset of the drained chunk just before this one, or 0 if that was another chunk */
     struct chunk_header last_chunk;
 };
-
-void drain_part_path(const char *output, const char *name, char path[PATH_MAX])
-{
-    snprintf(path, PATH_MAX, "%.3800s/%.255s.part", output, name);
-}
 
 static void draining_close(struct draining *draining)
 {
@@ -282,7 +278,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
 {
     char part[PATH_MAX];
     int lock = spool_lock(spool->path, 0);
-    drain_part_path(spool->output, name, part);
+    drained_path(spool->output, name, part);
     if (lock >= 0 && result_folder_make(spool->output) == 0)
         drain_file(live, part);
     if (lock >= 0)

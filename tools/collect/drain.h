@@ -21,7 +21,4 @@ MUST_CHECK int drain_run(const char *output);
 /* Drains the finished chunks of a live file. The caller holds the lock of its spool. If this fails, the other chunks stay. */
 void drain_file(const char *live, const char *part);
 
-/* Returns the name of the file to which a live file is drained, in an output directory. */
-void drain_part_path(const char *output, const char *name, char path[PATH_MAX]);
-
 #endif

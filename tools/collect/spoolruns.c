@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "collect/drain.h"
 #include "base/processlife.h"
+#include "jobfile/drained.h"
 #include "writer/room.h"
 
 #include <dirent.h>
@@ -73,11 +74,7 @@ bool spool_is_marked(const struct spool *spool, bool *left)
 
 bool spool_run_has_ended(const struct spool_run *run)
 {
-    const struct run_header *header = &run->reader.header;
-    enum process_life life = process_life(header);
-    return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || life == LIFE_GONE ||
-           process_is_of_earlier_boot(header) ||
-           (life == LIFE_UNSEEN && process_has_let_go(header, run_reader_path(&run->reader)));
+    return run_file_has_ended(&run->reader.header, run_reader_path(&run->reader));
 }
 
 bool spool_run_wake(const struct spool_run *run)
@@ -104,7 +101,7 @@ void spool_run_mark(const struct spool_run *run)
 
 void spool_run_part(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX])
 {
-    drain_part_path(spool->home, strrchr(run_reader_path(&run->reader), '/') + 1, path);
+    drained_path(spool->home, strrchr(run_reader_path(&run->reader), '/') + 1, path);
 }
 
 /* The live file goes last: the next collector finds the drained part by it. */

@@ -39,8 +39,7 @@ bool spool_is_idle(const struct spool *spool, int seconds);
 /* Returns whether all live files of a spool have the mark. *left: there are some. */
 bool spool_is_marked(const struct spool *spool, bool *left);
 
-/* Returns whether the process has ended, or is gone. A process that cannot be seen from here counts as running. The last process
- * of a job may still exist, because it waits for its results. */
+/* As run_file_has_ended. */
 bool spool_run_has_ended(const struct spool_run *run);
 /* There may be more live files than maps. Returns false with errno if the file cannot be read again. */
 bool spool_run_wake(const struct spool_run *run);

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES])
 {
@@ -338,6 +339,9 @@ void run_dir_close(struct run_dir *dir)
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
     pieces_release(dir->spares, dir->spare_count);
+    for (size_t i = 0; i < dir->unnamed_count; i++)
+        close(dir->unnamed[i]);
+    free(dir->unnamed);
     tdestroy(dir->numbers, free);
     tdestroy(dir->processes, free);
     free(dir->problems);

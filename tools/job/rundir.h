@@ -88,6 +88,8 @@ struct run_dir {
     bool vanished;            /* a file was collected, joined or written while the directory was read */
     struct run_piece *spares; /* files that have nothing that others have not. They are left out */
     size_t spare_count;
+    int *unnamed; /* descriptors of files that were made to read them (drainedrun.h) */
+    size_t unnamed_count;
     char **notes; /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };

@@ -6,6 +6,7 @@
 #include "format/label.h"
 #include "format/packedrun.h"
 #include "format/runfile.h"
+#include "job/drainedrun.h"
 #include "jobfile/jobindex.h"
 #include "job/runjobs.h"
 #include "jobfile/summaryfile.h"
@@ -208,6 +209,22 @@ static bool process_is_summed(const struct run_job *job, const struct run_reader
     return summed;
 }
 
+static void file_add(struct run_dir *dir, char *path);
+
+/* Adds the live file together with the part of its trace that was drained. Returns false if that is not there. */
+static bool drained_add(struct run_dir *dir, const struct run_header *header, const char *path)
+{
+    char whole[64];
+    int fd = drained_run_open(header, path);
+    if (fd < 0)
+        return false;
+    dir->unnamed = array_enlarge(dir->unnamed, dir->unnamed_count, sizeof *dir->unnamed);
+    dir->unnamed[dir->unnamed_count++] = fd;
+    snprintf(whole, sizeof whole, "/proc/self/fd/%d", fd);
+    file_add(dir, whole);
+    return true;
+}
+
 /* What became of a piece. */
 enum piece_end { PIECE_TAKEN, PIECE_KNOWN, PIECE_UNREAD };
 
@@ -230,6 +247,10 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
     if (known || !owner_check(dir, piece->path, run_reader_owner(&reader))) {
         run_reader_close(&reader);
         return known ? PIECE_KNOWN : PIECE_UNREAD;
+    }
+    if (!piece->kind && drained_add(dir, header, piece->path)) {
+        run_reader_close(&reader);
+        return PIECE_KNOWN;
     }
     const struct summary_row row = {.rank = header->world_rank};
     struct run_span span = {header->begin_realtime_ns,

@@ -5,6 +5,7 @@
 #include "reader/runmap.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -56,6 +57,11 @@ static int drained_order(const void *one, const void *other)
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return (place_in_order(a) > place_in_order(b)) - (place_in_order(a) < place_in_order(b));
+}
+
+void drained_path(const char *output, const char *name, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%.3800s/%.255s.part", output, name);
 }
 
 int drained_open(struct drained *drained, const char *path, uint64_t end)

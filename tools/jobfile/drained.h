@@ -11,6 +11,8 @@
 #include "base/linkage.h"
 #include "format/packedrun.h"
 
+#include <limits.h>
+
 struct drained_chunk {
     struct chunk_header head; /* a copy */
     const struct chunk_header *at;
@@ -23,6 +25,8 @@ struct drained {
     uint64_t lost; /* how many parts of it are damaged, or gone */
 };
 
+/* The path of the drained part of a live file with this name, in an output directory. */
+void drained_path(const char *output, const char *name, char path[PATH_MAX]);
 /* Returns 0, also if it is gone, or -1 with errno: it may be there. Close it after 0. */
 MUST_CHECK int drained_open(struct drained *drained, const char *path, uint64_t end);
 void drained_close(struct drained *drained);

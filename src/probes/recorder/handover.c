@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,16 @@ static bool words_take(int told, char text[TEXT_BYTES])
     return n > 0;
 }
 
+/* Launchers end the other ranks when one ends badly. A rank that waits here has ended by itself, with a status of its own. So
+ * SIGTERM ends the wait, and not the process. */
+static volatile sig_atomic_t asked_to_end;
+
+static void end_ask(int number)
+{
+    (void)number;
+    asked_to_end = 1;
+}
+
 /* Reads the output of mpit-collect until its results can be seen. False: it has done nothing for WAIT_MS, or the whole
  * has taken too long. */
 static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
@@ -94,7 +105,7 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
     int64_t end_ms = now_ms() + WHOLE_MS, idle_since_ms = now_ms();
     uint64_t progress = 0;
     text[0] = '\0';
-    while (now_ms() < end_ms && now_ms() - idle_since_ms < WAIT_MS) {
+    while (!asked_to_end && now_ms() < end_ms && now_ms() - idle_since_ms < WAIT_MS) {
         struct pollfd ready = {.fd = told, .events = POLLIN};
         if (poll(&ready, 1, LOOK_MS) > 0) {
             if (!words_take(told, text))
@@ -107,7 +118,9 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
             idle_since_ms = now_ms();
         progress = now;
     }
-    return false;
+    if (asked_to_end)
+        strcpy(text, "\n"); /* the results will be there later, and nobody needs to know */
+    return asked_to_end;
 }
 
 /* A container may lack its libraries. */
@@ -203,7 +216,7 @@ static void collector_run_once(const char *spool, const char *output)
     snprintf(path, sizeof path, "%.3900s/ending-%016" PRIx64, spool, book.run.header->job);
     int claim = is_collected() ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool mine = claim < 0;
-    while (!mine && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
+    while (!mine && !asked_to_end && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
         mine = flock(claim, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
         if (!mine) {
             nanosleep(&look, NULL);
@@ -226,8 +239,13 @@ void handover_end(const char *spool, const char *output)
     if (!spool[0] || !book.run.header || book.run.detached)
         return;
     int cancel = cancel_hold(), error = errno;
+    struct sigaction before;
+    bool usual = sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
+                 sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_ask}, NULL) == 0;
     if (is_last(spool))
         collector_run_once(spool, output);
+    if (usual)
+        sigaction(SIGTERM, &before, NULL);
     cancel_release(cancel);
     errno = error;
 }

@@ -110,7 +110,7 @@ def mounted(mount, *options):
 def late_room(judge, build, mpi, directory):
     """The output directory is full when the job ends."""
     name, mount = f"{mpi}, room comes later", directory + "/small"
-    if not mounted(mount, "size=5m"):
+    if not mounted(mount, "size=1m"):
         judge.skip(name, "nothing can be mounted here")
         return
     try:
@@ -131,7 +131,7 @@ def late_room(judge, build, mpi, directory):
 def elsewhere(judge, build, mpi, directory):
     """The output directory is full when the job ends, and the results go to another one: also what had been moved before."""
     name, mount = f"{mpi}, brought elsewhere", directory + "/tight"
-    if not mounted(mount, "size=5m"):
+    if not mounted(mount, "size=1m"):
         judge.skip(name, "nothing can be mounted here")
         return
     try:
@@ -144,6 +144,25 @@ def elsewhere(judge, build, mpi, directory):
             complete(judge, name, build, directory, other)
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
+
+
+def killed(judge, build, mpi, directory):
+    """A rank is killed with a long trace, and a tool reads it before anybody collects it: what was moved is there, too."""
+    name, output = f"{mpi}, killed", directory + "/killed"
+    variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_TRACE": "1", "MPIT_OUTPUT": output, "MPIT_SPOOL": directory + "/spool"}
+    os.makedirs(directory + "/spool", exist_ok=True)
+    said = open(directory + "/said", "w")
+    job = subprocess.Popen([*trial.launcher(mpi, 1, variables), f"{build}/tests/interrupted-{mpi}", "storm", "60"], stdout=said, stderr=said,
+                           env=trial.environment(MPIT_SPOOL=directory + "/spool"))
+    trial.comes(lambda: any(os.path.getsize(part) > 100000 for part in glob.glob(output + "/*.part")))
+    subprocess.run(["pkill", "-9", "-f", f"^{build}/tests/interrupted-{mpi} storm 60"], check=False)
+    job.wait()
+    before, events = dumped(build, directory, output, "--verify"), dumped(build, directory, output, "--events").out.count("\n")
+    judge.check(f"{name}: before it is collected, the replayed trace equals the counters",
+                [] if "equals the counters" in before.out else [str(before)[-800:]])
+    trial.run([build + "/bin/mpit-collect", output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+    after = dumped(build, directory, output, "--events").out.count("\n")
+    judge.check(f"{name}: and it has the same events then", [] if events == after > 100000 else [f"{events}, and then {after}"])
 
 
 def full(judge, build, mpi, directory):
@@ -164,4 +183,4 @@ def full(judge, build, mpi, directory):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), drained, late_room, elsewhere, full)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), drained, late_room, elsewhere, killed, full)

@@ -8,6 +8,7 @@ directory the file is collected. Where the directory above is gone, the file sta
 nobody can read goes after a day, too. What needs no next job: an end by exit(), and a path with slashes that say nothing.
 Where the site's file has the output directory, the files of a job become one later.
 """
+import fcntl
 import glob
 import os
 import re
@@ -53,6 +54,24 @@ def alone(judge, build, mpi, directory):
         judge.check(f"{mpi}: a job that ends {what} brings its results",
                     [] if trial.comes(lambda: os.path.isdir(output) and os.listdir(output) and not live_files(directory)) else
                     [str(ended), str(live_files(directory))])
+
+
+def asked_to_end(judge, build, mpi, directory):
+    """A process that waits for its results is asked to end, as a launcher does when another rank has failed: its status stays."""
+    output, spool = directory + "/asked", directory + "/asked-spool"
+    variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": output, "MPIT_SPOOL": spool}
+    program = f"{build}/tests/interrupted-{mpi}"
+    os.makedirs(spool)
+    job = subprocess.Popen([*trial.launcher(mpi, 1, variables), program, "storm", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           env=trial.environment(MPIT_SPOOL=spool))
+    begun = trial.comes(lambda: glob.glob(spool + "/*/*/*.mpit"))
+    with open(os.path.dirname(glob.glob(spool + "/*/*/*.mpit")[0]) + "/lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # so its results cannot be brought
+        waits = trial.comes(lambda: glob.glob(spool + "/*/*/ending-*"))
+        subprocess.run(["pkill", "-TERM", "-f", f"^{program} storm 1"], check=False)
+        status = job.wait()
+    judge.check(f"{mpi}, asked to end while it waits: it ends with its own status", [] if begun and waits and status == 0 else [f"{waits}, status {status}"])
+    judge.check(f"{mpi}, asked to end while it waits: its results come", [] if trial.comes(lambda: glob.glob(output + "/*.mpit")) else ["nothing"])
 
 
 def elsewhere(judge, build, mpi, directory):
@@ -348,5 +367,5 @@ def trees_cleaned(judge, build, mpi, directory):
     judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, contained, judged, earlier, beginning, joined_later, spools_cleaned,
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, asked_to_end, elsewhere, contained, judged, earlier, beginning, joined_later, spools_cleaned,
                  trees_cleaned)

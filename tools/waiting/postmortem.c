@@ -351,15 +351,31 @@ static int unended_open(const char *path, struct run_header *header)
 
 volatile sig_atomic_t postmortem_signal;
 
-/* Returns true if the process still exists. Otherwise records its end, which was so long ago at most. */
-static bool end_write(const char *path, uint64_t ago_ns)
+/* The signal that ends the job, also if the thread that takes it has not run yet: a terminal sends it to all processes at once,
+ * and some die first. 0: none. */
+static uint64_t ending_signal(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    sigset_t pending;
+    if (!postmortem_signal)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (size_t i = 0; !postmortem_signal && i < sizeof numbers / sizeof *numbers; i++)
+        if (sigpending(&pending) == 0 && sigismember(&pending, numbers[i]) == 1)
+            return (uint64_t)numbers[i];
+    return (uint64_t)postmortem_signal;
+}
+
+/* Returns true if the process still exists. Otherwise records its end, which was so long ago at most. `just_now`: it is seen at
+ * once, perhaps before the signal that ends the job. */
+static bool end_write(const char *path, uint64_t ago_ns, bool just_now)
 {
     struct run_header header;
     int fd = unended_open(path, &header);
     if (fd < 0)
         return false;
     bool alive = process_lives(&header);
-    uint64_t realtime_ns = process_now(&header) - ago_ns, signal = (uint64_t)postmortem_signal;
+    uint64_t realtime_ns = process_now(&header) - ago_ns,
+             signal = !alive && just_now ? ending_signal() : (uint64_t)postmortem_signal;
     /* after a failed write the end stays unknown */
     if (!alive && ((signal && pwrite(fd, &signal, sizeof signal, offsetof(struct run_header, end_signal)) < 0) ||
                    pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0))
@@ -380,7 +396,7 @@ pid_t postmortem_process(const char *path)
 
 void postmortem_end(const char *path)
 {
-    end_write(path, 0);
+    end_write(path, 0, true);
 }
 
 struct unfinalized {
@@ -430,7 +446,7 @@ void postmortem_seen(const char *directory)
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
             if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
-                alive += end_write(path, slept_ns);
+                alive += end_write(path, slept_ns, false);
         }
         if (stream)
             closedir(stream);

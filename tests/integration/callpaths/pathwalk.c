@@ -277,7 +277,7 @@ static void stack_apart_set(void)
  * interrupted code is the program's: neither MPI nor malloc nor the loader.
  */
 
-enum { STEPPED = 400, CALLED = 60, CALLED_IN_ALL = 10000 };
+enum { STEPPED = 400, CALLED = 60, CALLED_IN_ALL = 2000 };
 
 extern const char __executable_start[], etext[], __start_unsteppable[], __stop_unsteppable[];
 static struct walk *volatile interrupted; /* NULL: no */
@@ -497,7 +497,7 @@ int main(int argc, char *argv[])
     for (unsigned i = 0; i < THREADS && provided == MPI_THREAD_MULTIPLE; i++)
         pthread_join(threads[i], NULL);
     asynchronous.notes = &timed;
-    timer_set(100);
+    timer_set(50);
     walks_go(&notes, calls * 3 / 8, true, true);
     timer_set(0);
     coroutines_walk(&notes, calls / 8);

@@ -54,7 +54,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
  * trace that is drained just now takes a moment. No other process has to wait for one that waits longer. */
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
-    enum { STEP_MS = 50, DONE_MS = 200, PATIENCE_MS = 1000 };
+    enum { STEP_MS = 50, DONE_MS = 200, PATIENCE_MS = 500 };
     bool left;
     int lock = spool_lock(spool->path, 0);
     for (int waited = 0; lock < 0 && errno == EWOULDBLOCK && waited < wish->wait_ms; waited += STEP_MS) {

@@ -6,6 +6,7 @@
 #include "jobfile/drained.h"
 #include "jobfile/jobwriter.h"
 #include "reader/reader.h"
+#include "reader/runmap.h"
 #include "writer/room.h"
 
 #include <fcntl.h>
@@ -32,31 +33,38 @@ static int run_pack(const struct run_reader *run, const struct drained *drained,
     return result;
 }
 
-/* Opens the live file again: a drain may have gone on since it was opened. Returns a descriptor, or -1. */
-static int both_pack(const char *live, const char *part)
-{
+/* Both files, opened while nobody changes them. Nobody drains a process that has ended. */
+struct both {
     struct run_reader run;
     struct drained drained;
-    int fd = -1;
-    if (run_reader_open(&run, live) != 0)
-        return -1;
-    if (drained_open(&drained, part, room_in((void *)(uintptr_t)run.base)->drained_end) == 0) {
-        fd = drained.map ? unnamed_file() : -1;
-        if (fd >= 0 && run_pack(&run, &drained, fd) != 0) {
-            close(fd);
-            fd = -1;
-        }
-        drained_close(&drained);
+};
+
+/* Returns false, with nothing open, if they cannot be read, or are not there any more. */
+static bool both_open(struct both *both, const struct spool *spool, const char *live, const char *name, int wait_ms)
+{
+    char part[PATH_MAX];
+    int lock = spool_lock(spool->path, wait_ms);
+    drained_path(spool->home, name, part);
+    bool opened = lock >= 0 && run_reader_open(&both->run, live) == 0;
+    bool good =
+        opened && drained_open(&both->drained, part, room_in((void *)(uintptr_t)both->run.base)->drained_end) == 0;
+    if (lock >= 0)
+        close(lock);
+    if (opened && !good)
+        run_reader_close(&both->run);
+    if (good && !both->drained.map) {
+        drained_close(&both->drained);
+        run_reader_close(&both->run);
     }
-    run_reader_close(&run);
-    return fd;
+    return good && both->drained.map;
 }
 
-int drained_run_open(const struct run_header *header, const char *path)
+int drained_run_open(const struct run_header *header, const char *path, bool *busy)
 {
-    enum { COLLECTOR_MS = 5000 };
-    char folder[PATH_MAX], part[PATH_MAX];
+    enum { COLLECTOR_MS = 2000 };
+    char folder[PATH_MAX];
     struct spool spool;
+    struct both both;
     snprintf(folder, sizeof folder, "%.4000s", path);
     char *name = strrchr(folder, '/');
     if (!header->drained || !name || !run_file_has_ended(header, path))
@@ -64,11 +72,16 @@ int drained_run_open(const struct run_header *header, const char *path)
     *name++ = '\0';
     if (!spool_at(&spool, folder))
         return -1;
-    drained_path(spool.home, name, part);
-    int lock = spool_lock(spool.path, COLLECTOR_MS), fd = -1;
-    if (lock >= 0 && access(path, F_OK) == 0) /* no collector had it meanwhile */
-        fd = both_pack(path, part);
-    if (lock >= 0)
-        close(lock);
+    *busy = !both_open(&both, &spool, path, name, *busy ? 0 : COLLECTOR_MS);
+    int fd = *busy ? -1 : unnamed_file();
+    if (fd >= 0 && (run_pack(&both.run, &both.drained, fd) != 0 || run_reader_is_torn(&both.run) ||
+                    both.drained.map->torn)) { /* they have become shorter */
+        close(fd);
+        fd = -1;
+    }
+    if (!*busy) {
+        drained_close(&both.drained);
+        run_reader_close(&both.run);
+    }
     return fd;
 }

@@ -10,8 +10,10 @@
 #include "base/linkage.h"
 #include "format/runfile.h"
 
-/* Makes that file for a live file and its header. Returns a descriptor, or -1: the process runs, nothing was drained, or a
- * collector brings it just now. */
-MUST_CHECK int drained_run_open(const struct run_header *header, const char *path);
+#include <stdbool.h>
+
+/* Makes that file for a live file and its header. Returns a descriptor, or -1: the process runs, nothing was drained, there is no
+ * room for the file, or a collector has the spool. Then *busy is set, and the next call does not wait for it again. */
+MUST_CHECK int drained_run_open(const struct run_header *header, const char *path, bool *busy);
 
 #endif

@@ -90,6 +90,7 @@ struct run_dir {
     size_t spare_count;
     int *unnamed; /* descriptors of files that were made to read them (drainedrun.h) */
     size_t unnamed_count;
+    bool busy;    /* a collector has the spool */
     char **notes; /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };

@@ -215,14 +215,16 @@ static void file_add(struct run_dir *dir, char *path);
 static bool drained_add(struct run_dir *dir, const struct run_header *header, const char *path)
 {
     char whole[64];
-    int fd = drained_run_open(header, path);
+    const uint64_t process = run_identity(header);
+    int fd =
+        totals ? -1 : drained_run_open(header, path, &dir->busy); /* who moves sections has the lock of the spool */
     if (fd < 0)
         return false;
     dir->unnamed = array_enlarge(dir->unnamed, dir->unnamed_count, sizeof *dir->unnamed);
     dir->unnamed[dir->unnamed_count++] = fd;
     snprintf(whole, sizeof whole, "/proc/self/fd/%d", fd);
     file_add(dir, whole);
-    return true;
+    return process_known(dir, process) != NULL;
 }
 
 /* What became of a piece. */

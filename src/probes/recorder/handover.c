@@ -88,14 +88,24 @@ static bool words_take(int told, char text[TEXT_BYTES])
     return n > 0;
 }
 
-/* Launchers end the other ranks when one ends badly. A rank that waits here has ended by itself, with a status of its own. So
- * SIGTERM ends the wait, and not the process. */
+/* Launchers end the other ranks when one ends badly. Without the wait here this rank might have ended by itself before, with a
+ * status of its own. So SIGTERM ends the wait first, and the process only if it still exists after END_LATER_MS. */
+enum { END_LATER_MS = 500 };
 static volatile sig_atomic_t asked_to_end;
 
 static void end_ask(int number)
 {
     (void)number;
     asked_to_end = 1;
+}
+
+static void end_later(void)
+{
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM};
+    struct itimerspec after = {.it_value.tv_nsec = END_LATER_MS * 1000000L};
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || timer_settime(timer, 0, &after, NULL) != 0)
+        raise(SIGTERM);
 }
 
 /* Reads the output of mpit-collect until its results can be seen. False: it has done nothing for WAIT_MS, or the whole
@@ -216,8 +226,10 @@ static void collector_run_once(const char *spool, const char *output)
     snprintf(path, sizeof path, "%.3900s/ending-%016" PRIx64, spool, book.run.header->job);
     int claim = is_collected() ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool mine = claim < 0;
-    while (!mine && !asked_to_end && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
+    while (!mine && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
         mine = flock(claim, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
+        if (!mine && asked_to_end)
+            break; /* another one has started mpit-collect */
         if (!mine) {
             nanosleep(&look, NULL);
             look.tv_nsec = look.tv_nsec < LOOK_MOST_NS / 2 ? 2 * look.tv_nsec : LOOK_MOST_NS;
@@ -239,13 +251,15 @@ void handover_end(const char *spool, const char *output)
     if (!spool[0] || !book.run.header || book.run.detached)
         return;
     int cancel = cancel_hold(), error = errno;
-    struct sigaction before;
+    struct sigaction before, now;
     bool usual = sigaction(SIGTERM, NULL, &before) == 0 && before.sa_handler == SIG_DFL &&
                  sigaction(SIGTERM, &(struct sigaction){.sa_handler = end_ask}, NULL) == 0;
     if (is_last(spool))
         collector_run_once(spool, output);
-    if (usual)
+    if (usual && sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == end_ask)
         sigaction(SIGTERM, &before, NULL);
+    if (asked_to_end)
+        end_later();
     cancel_release(cancel);
     errno = error;
 }

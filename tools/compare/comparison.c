@@ -2,7 +2,10 @@
 
 #include "base/array.h"
 #include "base/spelling.h"
+#include "report/findings.h"
 #include "report/summary_sites.h"
+#include "summary/efficiency.h"
+#include "symbols/siteplaces.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,6 +68,44 @@ static void site_row_name(const struct summary_sites *sites, const struct summar
     }
 }
 
+/* "load imbalance of rank 2 in exchange": without lines and numbers, so that findings of two versions are the same */
+static void finding_row_name(const struct summary *summary, const struct finding *finding, char name[NAME_BYTES])
+{
+    const struct summary_site *at = finding->around[0] ? finding->around[0] : finding->site;
+    const struct summary_frame *frame = at ? site_place_frame(&summary->sites, at) : NULL;
+    const char *function = frame ? summary_text(&summary->sites, frame->function) : NULL;
+    size_t used = (size_t)snprintf(name, NAME_BYTES, "%s", finding->rule);
+    for (char *word = name; (word = strchr(word, '_'));)
+        *word = ' ';
+    for (size_t i = 0; i < finding->causes.count && used < NAME_BYTES; i++)
+        used += (size_t)snprintf(name + used, NAME_BYTES - used, i ? ", %" PRId32 : " of rank %" PRId32,
+                                 finding->causes.ranks[i]);
+    if (function && used < NAME_BYTES)
+        snprintf(name + used, NAME_BYTES - used, " in %s", function);
+}
+
+static void shares_add(struct builder *builder, const struct summary *summary)
+{
+    char name[NAME_BYTES];
+    const struct efficiency is = summary_efficiency(summary);
+    struct findings *findings = malloc(sizeof *findings);
+    builder->failed |= !findings;
+    if (!findings)
+        return;
+    findings_find(findings, summary);
+    for (size_t i = 0; i < findings->count; i++) {
+        finding_row_name(summary, &findings->list[i], name);
+        if (!findings->list[i].note)
+            row_add(builder, COMPARED_FINDING, name, findings->list[i].share_of_run, 0, 0);
+    }
+    free(findings);
+    if (!is.known)
+        return;
+    row_add(builder, COMPARED_EFFICIENCY, "parallel efficiency", is.parallel, 0, 0);
+    row_add(builder, COMPARED_EFFICIENCY, "load balance", is.load_balance, 0, 0);
+    row_add(builder, COMPARED_EFFICIENCY, "communication efficiency", is.communication, 0, 0);
+}
+
 static void ranks_add(struct comparison *comparison, uint32_t ranks)
 {
     if (!ranks)
@@ -80,6 +121,7 @@ static void comparison_run_add(struct builder *builder, const struct summary *su
     char name[NAME_BYTES];
     uint64_t messages = 0, bytes = 0;
     ranks_add(builder->comparison, summary->world_size);
+    shares_add(builder, summary);
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = &summary->comms[i];
         messages += comm->send_count;
@@ -146,6 +188,8 @@ static int by_change(const void *one, const void *other)
     const struct comparison_row *a = one, *b = other;
     if ((a->kind == COMPARED_RUN) != (b->kind == COMPARED_RUN))
         return a->kind == COMPARED_RUN ? -1 : 1;
+    if (a->kind == COMPARED_EFFICIENCY && b->kind == COMPARED_EFFICIENCY) /* the product first */
+        return strcmp(b->name, a->name);
     double x = change_of(a), y = change_of(b);
     return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
 }
@@ -207,6 +251,12 @@ bool comparison_time_differs(const struct comparison *comparison, const struct c
     if (comparison->runs[0] > 1 && comparison->runs[1] > 1)
         return old->most < new->least || new->most < old->least;
     return change * 20 > larger;
+}
+
+const char *comparison_finding_word(const struct comparison_row *row)
+{
+    double old = row->sets[0][VALUE_TIME].median, new = row->sets[1][VALUE_TIME].median;
+    return new <= 0 ? "gone" : old <= 0 ? "new" : new < 0.9 * old ? "smaller" : new > 1.1 * old ? "larger" : "same";
 }
 
 bool comparison_counts_differ(const struct comparison_row *row)

@@ -1,7 +1,7 @@
 /*
  * The comparison of two sets of runs, an old one and a new one.
  *
- *   summary of each run ──> rows, by name: the run, MPI functions, call sites, communicators, ranks
+ *   summary of each run ──> rows, by name: the run, MPI functions, call sites, communicators, ranks, efficiencies, findings
  *                             │  values of each run: count, time, bytes
  *                             v
  *                           medians of both sets, and whether the sets overlap
@@ -19,7 +19,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum comparison_kind { COMPARED_RUN, COMPARED_FUNCTION, COMPARED_SITE, COMPARED_COMM, COMPARED_RANK, COMPARED_KINDS };
+enum comparison_kind {
+    COMPARED_RUN,
+    COMPARED_FUNCTION,
+    COMPARED_SITE,
+    COMPARED_COMM,
+    COMPARED_RANK,
+    COMPARED_TIMED, /* the kinds before have times, and those after it have shares of the run in their place */
+    COMPARED_EFFICIENCY = COMPARED_TIMED,
+    COMPARED_FINDING,
+    COMPARED_KINDS
+};
 enum comparison_value { VALUE_TIME, VALUE_COUNT, VALUE_BYTES, VALUE_KINDS };
 
 /* A value in one set. */
@@ -56,6 +66,8 @@ bool comparison_ranks_differ(const struct comparison *comparison);
 /* True if the times of the row differ beyond their noise: by more than 1 % of the run. Of sets with several runs: the
  * sets do not overlap. Of single runs: by more than 5 %. */
 bool comparison_time_differs(const struct comparison *comparison, const struct comparison_row *row);
+/* What became of a finding: "gone", "new", "smaller", "larger" or "same", which is within a tenth. */
+const char *comparison_finding_word(const struct comparison_row *row);
 /* True if counts or bytes differ. */
 bool comparison_counts_differ(const struct comparison_row *row);
 

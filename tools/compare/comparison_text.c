@@ -46,6 +46,33 @@ static void count_print(const struct comparison_row *row, FILE *out)
     fputc('\n', out);
 }
 
+static void share_change_print(const struct comparison_row *row, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    text_of_share(a, row->sets[0][VALUE_TIME].median, 1);
+    text_of_share(b, row->sets[1][VALUE_TIME].median, 1);
+    if (row->kind == COMPARED_FINDING)
+        fprintf(out, "  %-8s %7s -> %7s  %s\n", comparison_finding_word(row), a, b, row->name);
+    else
+        fprintf(out, "  %-25s %7s -> %7s\n", row->name, a, b);
+}
+
+/* Efficiencies first, then what stands out in one of the sets. */
+static void shares_print(const struct comparison *comparison, FILE *out)
+{
+    for (enum comparison_kind kind = COMPARED_TIMED; kind < COMPARED_KINDS; kind++) {
+        bool titled = kind != COMPARED_FINDING;
+        for (size_t i = 0; i < comparison->count; i++) {
+            if (comparison->rows[i].kind != kind)
+                continue;
+            if (!titled)
+                fprintf(out, "What stands out, of the run\n");
+            titled = true;
+            share_change_print(&comparison->rows[i], out);
+        }
+    }
+}
+
 void comparison_head_print(const struct comparison *comparison, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
@@ -71,6 +98,7 @@ void comparison_head_print(const struct comparison *comparison, FILE *out)
         fprintf(out, "  medians of %u and %u runs: %s to %s, and %s to %s\n", comparison->runs[0], comparison->runs[1],
                 text_of_seconds(a, old->least), text_of_seconds(b, old->most), text_of_seconds(c, new->least),
                 text_of_seconds(d, new->most));
+    shares_print(comparison, out);
 }
 
 static bool counts_are_shown(const struct comparison *comparison, const struct comparison_row *row)

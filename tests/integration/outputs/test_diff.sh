@@ -47,10 +47,14 @@ for mpi in openmpi mpich; do
     says err "limit broken: time changed by \+"
     says err "limit broken: messages changed by -20.0 %"
     says out "^run time .*: slower"
+    says out "^  load balance .*% -> .*%"
     says out "MPI_Recv in exchange < main .* -> "
     says out "MPI_Send in exchange < main +100 -> +80 +-20.0 %  6.25 KiB -> 5 KiB"
     tells "$mpi: the other way round" 0 out "^run time .*: faster" mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
     page "$mpi: the page of a faster one" new-a-$mpi old-a-$mpi
+    for run in load_imbalance balanced; do mpit-run --quiet --output $run-$mpi mpirun.$mpi -n 2 "$build/tests/diseases-$mpi" $run .; done
+    tells "$mpi: a cured fault" 0 out '^  gone +[0-9.]+ % -> +0.0 %  load imbalance of rank 1 in ' mpit-dump --diff load_imbalance-$mpi balanced-$mpi
+    tells "$mpi: a new fault" 0 out '^  new +0.0 % -> +[0-9.]+ %  load imbalance of rank 1 in ' mpit-dump --diff balanced-$mpi load_imbalance-$mpi
     cp steps-$mpi copied-$mpi
     mpit-run --quiet --output other-$mpi mpirun.$mpi -n 2 "./copied-$mpi" 80 60000
     gives "$mpi: another program" 0 mpit-dump --diff old-a-$mpi other-$mpi

@@ -36,6 +36,8 @@ function findingsFigure(job) {
       "findings", "Findings", blurred && !faults ? "Not judged" : title, findings.length ? list : null,
       note(
           blurred ? blurred :
+              faults && job.summary.analysed_seconds !== null ?
+              "The percentage is what the cure gains of the run, after the cures above it. So gains add up." :
               faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
                        "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));

@@ -3,6 +3,7 @@
 const FIGURES = [
   ["overview", "Overview", overviewFigure],
   ["findings", "Findings", findingsFigure],
+  ["passes", "Passes", passesFigure],
   ["timeline", "Timeline", timelineFigure],
   ["callsites", "Call sites", callsitesFigure],
   ["phases", "Phases", phasesFigure],

@@ -365,6 +365,8 @@ static void tables_release(struct analysis *analysis)
     keytable_release(&analysis->unclear, NULL);
     segments_release(&analysis->segments);
     place_works_release(&analysis->works);
+    keytable_release(&analysis->beats, NULL);
+    passes_release(analysis->passes);
     delays_release(&analysis->delays);
 }
 
@@ -435,12 +437,14 @@ void analysis_reading_release(struct analysis *reading)
     free(reading);
 }
 
-struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan)
+struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan,
+                                 const struct beat *beat)
 {
     struct analysis *reading = reading_make(analysis);
     if (!reading)
         return NULL;
     reading->plan = plan;
+    reading->passes = beat && beat->count ? passes_open(beat, analysis->job.size) : NULL;
     if (trace_read(reading) == 0)
         return reading;
     analysis_reading_release(reading);

@@ -21,6 +21,7 @@
 
 #include "analysis/delays.h"
 #include "analysis/gathering.h"
+#include "analysis/passes.h"
 #include "analysis/placework.h"
 #include "analysis/segments.h"
 #include "analysis/worlds.h"
@@ -210,6 +211,8 @@ struct analysis {
         *plan; /* worlds of this reading. NULL: the fixed ones. Then the courses of segments and the work by
                                     * place are kept */
     struct place_works works;
+    struct keytable beats; /* calls that may end a pass of the program's loop, counted by the first reading, */
+    struct passes *passes; /* and the passes, measured by a later one. NULL: it has nothing to measure */
     struct ideal_run ideal;
     struct ideal_split split;
     const char *no_worlds;  /* why the worlds are not known, or NULL */
@@ -268,8 +271,10 @@ int analysis_open_watched(struct analysis *analysis, const struct run_reader *ru
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch);
 
-/* Reads the trace of an open analysis again, in the worlds of a plan. NULL: failed. */
-struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan);
+/* Reads the trace of an open analysis again, in the worlds of a plan (NULL: the fixed ones), and measures the passes of a beat
+ * (NULL: none). NULL: failed. */
+struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan,
+                                 const struct beat *beat);
 /* `reading` may be NULL. */
 void analysis_reading_release(struct analysis *reading);
 

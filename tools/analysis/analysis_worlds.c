@@ -156,6 +156,8 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
     lane->off_ns = 0;
     lane->locked_ns += ns;
     clock->at_ns = until_ns;
+    if (lanes->analysis->passes && lane == lane->process->first)
+        passes_compute(lanes->analysis->passes, lane->process->world_rank, lane->segment, ns);
     double taken[WORLDS_MOST];
     world_plan_compute(lanes->analysis->plan,
                        &(struct computation){lane->process->world_rank, lane->segment, lane->visit, (double)ns}, taken,
@@ -281,6 +283,41 @@ void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
     clock_compute(lanes, lane, in_run(lane, lane->begin_ns));
 }
 
+/* Returns whether the call may end a pass of the program's loop. A poll may find nothing. */
+static bool call_may_beat(const struct traced_call *call, bool *has_peer)
+{
+    unsigned kind = event_kind(&call->event);
+    enum fold_shape shape = call_shape(call);
+    *has_peer = shape == FOLD_SEND || shape == FOLD_RECV || shape == FOLD_SENDRECV || shape == FOLD_POST_SEND ||
+                shape == FOLD_POST_RECV;
+    return *has_peer || shape == FOLD_COLL || shape == FOLD_POST_COLL || kind == CALL_MPI_Wait ||
+           kind == CALL_MPI_Waitall || kind == CALL_MPI_Win_fence;
+}
+
+/* The first reading counts the call, and a later one measures the pass. */
+static void passes_end(struct analysis_lanes *lanes, const struct analysis_lane *lane)
+{
+    struct analysis *analysis = lanes->analysis;
+    const struct event *event = &lane->call.event;
+    const struct world_clock *clock = &lane->clock;
+    int32_t rank = lane->process->world_rank;
+    bool has_peer;
+    if (lane != lane->process->first || (analysis->plan && !analysis->passes) || analysis->judging || !lane->place ||
+        !call_may_beat(&lane->call, &has_peer))
+        return;
+    uint64_t key = beat_key(lane->place, event_kind(event), has_peer ? event->peer : -1);
+    if (analysis->passes)
+        passes_call(
+            analysis->passes, rank, key,
+            &(struct pass_clock){.ns = clock->at_ns - lanes->zero_ns,
+                                 .useful_ns = clock->useful_ns,
+                                 .off_ns = clock->off_ns,
+                                 .stalled_ns = clock->stalled_ns,
+                                 .ideal_ns = (clock->times[WORLD_FREE_LEAST] + clock->times[WORLD_FREE_MOST]) / 2});
+    else if (!beat_count(&analysis->beats, key, rank, clock->at_ns))
+        analysis->no_memory = true;
+}
+
 void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     if (lane->finalized || call_is_mark(&lane->call) || lane->end_ns < lanes->zero_ns)
@@ -292,6 +329,7 @@ void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane->process->waiter = lane;
         lane->waited_ns = lane->clock.at_ns;
     }
+    passes_end(lanes, lane);
     if (lane->clock.times[WORLD_FREE_MOST] > lanes->ahead)
         lanes->ahead = lane->clock.times[WORLD_FREE_MOST];
 }

@@ -3,7 +3,7 @@
  * launcher or last process did not do so.
  */
 #define _GNU_SOURCE
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 #include "collect/collect.h"
 #include "format/packedrun.h"
 #include "collect/drain.h"

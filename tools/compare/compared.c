@@ -1,6 +1,6 @@
 #include "compare/compared.h"
 
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 #include "base/options.h"
 #include "base/outputfile.h"
 #include "compare/comparison.h"

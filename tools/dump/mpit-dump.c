@@ -3,7 +3,7 @@
  */
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 #include "archive/archive.h"
 #include "database/database_write.h"
 #include "format/packedrun.h"

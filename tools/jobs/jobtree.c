@@ -1,7 +1,7 @@
 #include "jobs/jobtree.h"
 
-#include "analysis/cures.h"
-#include "analysis/tracefigures.h"
+#include "cures/cures.h"
+#include "cures/tracefigures.h"
 #include "base/text.h"
 #include "format/packedrun.h"
 #include "format/label.h"

@@ -3,7 +3,7 @@
 
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 #include "page/page_messages.h"
 #include "page/page_places.h"
 

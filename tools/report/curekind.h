@@ -1,5 +1,5 @@
 /*
- * What would make a run shorter. tools/analysis/cures.h finds it, and findings_cures.c says it in sentences.
+ * What would make a run shorter. tools/cures/cures.h finds it, and findings_cures.c says it in sentences.
  */
 #ifndef MPIT_TOOLS_CUREKIND_H
 #define MPIT_TOOLS_CUREKIND_H

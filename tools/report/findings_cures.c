@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEGMENT_TEXT_BYTES = 2 * PLACE_TEXT_BYTES + 16, RUN_TEXT_BYTES = 96, HOT_TIMES = 3 };
+enum { RUN_TEXT_BYTES = 96, HOT_TIMES = 3 };
 
 #define HOT_ADVICE "Let several ranks receive, spread its work, or combine data on the way, as a reduction does."
 
@@ -28,15 +28,14 @@ static const char *run_text(const struct facts *facts, const struct summary_cure
     return text;
 }
 
-/* "between MPI_Recv (halo.c:64) and MPI_Send (halo.c:72)", or "". */
-static const char *segment_text(const struct facts *facts, const struct summary_cure *cure,
-                                char text[SEGMENT_TEXT_BYTES])
+const char *finding_segment_text(const struct facts *facts, uint64_t first, uint64_t second,
+                                 char text[SEGMENT_TEXT_BYTES])
 {
     char from[PLACE_TEXT_BYTES], to[PLACE_TEXT_BYTES];
-    const struct summary_site *begin = summary_site_of(&facts->summary->sites, cure->from);
-    const struct summary_site *end = summary_site_of(&facts->summary->sites, cure->to);
+    const struct summary_site *begin = summary_site_of(&facts->summary->sites, first);
+    const struct summary_site *end = summary_site_of(&facts->summary->sites, second);
     text[0] = '\0';
-    if (!cure->from || !begin || !end)
+    if (!first || !begin || !end)
         return text;
     finding_place_text(facts, begin, from);
     finding_place_text(facts, end, to);
@@ -90,7 +89,7 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
 {
     char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES];
     bool all = cure->kind == CURE_EVEN, first = cure == facts->summary->traced.cures;
-    segment_text(facts, cure, where);
+    finding_segment_text(facts, cure->from, cure->to, where);
     if (where[0] && !all && (finding->causes.count == 1 || !first)) {
         rank_times_append(cure, where, finding);
         if (first)
@@ -114,7 +113,7 @@ static void tell_uneven(const struct facts *facts, const struct summary_cure *cu
         finding->advice = "Balance each step, or let ranks run ahead of each other: fewer calls that all wait for.";
         snprintf(finding->text, sizeof finding->text,
                  "Another rank takes long each time%s. If all took the same time at each step, %s.",
-                 segment_text(facts, cure, where), run_text(facts, cure, run));
+                 finding_segment_text(facts, cure->from, cure->to, where), run_text(facts, cure, run));
         return;
     }
     finding->rule = "load_imbalance";
@@ -175,7 +174,9 @@ static void tell_simple(const struct facts *facts, const struct summary_cure *cu
     finding->rule = simple[cure->kind].rule;
     finding->advice = simple[cure->kind].advice;
     snprintf(finding->text, sizeof finding->text, "%s%s, %s.", simple[cure->kind].condition,
-             cure->kind == CURE_AT_ONCE || cure->kind == CURE_ANY_ORDER ? "" : segment_text(facts, cure, where),
+             cure->kind == CURE_AT_ONCE || cure->kind == CURE_ANY_ORDER
+                 ? ""
+                 : finding_segment_text(facts, cure->from, cure->to, where),
              run_text(facts, cure, run));
     if (cure->kind == CURE_ANY_ORDER && cure->causes.count)
         finding_append(finding, " Rank %" PRId32 " waits in %s.", cure->causes.ranks[0],

@@ -60,7 +60,7 @@ static inline double work_of(const struct summary_row *row)
 /* Adds to the text. What has no room is cut. */
 void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-enum { RANKS_TEXT_BYTES = 96, PLACE_TEXT_BYTES = 176 };
+enum { RANKS_TEXT_BYTES = 96, PLACE_TEXT_BYTES = 176, SEGMENT_TEXT_BYTES = 2 * PLACE_TEXT_BYTES + 16 };
 /* "Rank 2" or "Ranks 2, 5, 6, 7 and 12 others". */
 const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TEXT_BYTES]);
 /* "MPI_Recv (halo.c:72 exchange)". A long place is cut. */
@@ -84,6 +84,9 @@ bool find_long_init(struct facts *facts, struct finding *finding);
 bool find_waits_unexplained(struct facts *facts, struct finding *finding);
 
 /* findings_cures.c: the finding of a replay. */
+/* " between MPI_Recv (halo.c:64) and MPI_Send (halo.c:72)": the hashes of both sites. Or "". */
+const char *finding_segment_text(const struct facts *facts, uint64_t first, uint64_t second,
+                                 char text[SEGMENT_TEXT_BYTES]);
 /* Returns false for what no replay finds: of a damaged file. */
 bool cure_is_sound(const struct summary_cure *cure);
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding);

@@ -45,7 +45,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         fprintf(out, "  Nothing stands out.\n");
 }
 
-static json_t *place_json(const struct summary *summary, const struct summary_site *site)
+json_t *finding_place_json(const struct summary *summary, const struct summary_site *site)
 {
     const struct summary_sites *sites = &summary->sites;
     const struct summary_frame *frame = site ? site_place_frame(sites, site) : NULL;
@@ -69,7 +69,7 @@ static json_t *places_json(const struct summary *summary, const struct summary_s
     json_t *places = json_array();
     for (size_t i = 0; i < count; i++)
         if (sites[i] && site_place_frame(&summary->sites, sites[i]))
-            json_array_append_new(places, place_json(summary, sites[i]));
+            json_array_append_new(places, finding_place_json(summary, sites[i]));
     return places;
 }
 
@@ -79,8 +79,8 @@ static json_t *finding_json(const struct summary *summary, const struct finding 
     return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:O, s:b, s:{s:o, s:o}, s:{s:o, s:o}}", "rule", finding->rule,
                      "text", text_json(finding->text), "advice", finding->advice, "seconds", finding->seconds,
                      "share_of_run", finding->share_of_run, "ranks", rank_list_json(&finding->causes), "place",
-                     place_json(summary, finding->site), "places", causes, "note", finding->note, "cause", "ranks",
-                     rank_list_json(&finding->causes), "places", causes, "symptom", "ranks",
+                     finding_place_json(summary, finding->site), "places", causes, "note", finding->note, "cause",
+                     "ranks", rank_list_json(&finding->causes), "places", causes, "symptom", "ranks",
                      rank_list_json(&finding->waiting), "places", places_json(summary, &finding->site, 1));
 }
 

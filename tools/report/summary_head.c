@@ -8,6 +8,7 @@
 #include "job/rundir.h"
 #include "job/select.h"
 #include "report/summary_origin.h"
+#include "report/summary_passes.h"
 #include "report/summary_ranks.h"
 
 #include <inttypes.h>
@@ -193,9 +194,10 @@ static void selection_print(const struct summary *summary, const struct run_part
             fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, off->min), off->min_rank);
         fprintf(out, "\n");
     }
-    if (summary->traced.part_ns && summary->traced.replayed)
+    if (summary->traced.part_ns && (summary->traced.replayed || summary->traced.passes.count))
         fprintf(out, "  analysed   the %s %s of %s\n", summary->traced.part_is_last ? "last" : "first",
                 text_of_ns(a, summary->traced.part_ns), text_of_seconds(b, summary->run_seconds.max));
+    summary_passes_line_print(summary, out);
     if (summary->trace_limit_ns)
         fprintf(out, "  trace      %s %s of the run%s (mpit_trace_limit_seconds)\n",
                 summary->trace_policy == TRACE_RING ? "at least the last" : "the first",

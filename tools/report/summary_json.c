@@ -8,6 +8,7 @@
 #include "report/summary_counters.h"
 #include "report/summary_findings.h"
 #include "report/summary_instruments.h"
+#include "report/summary_passes.h"
 #include "report/summary_phases.h"
 #include "report/summary_origin.h"
 #include "report/summary_ranks.h"
@@ -199,6 +200,7 @@ static json_t *job_json(const struct run_job *job)
                         summary->trace_limit_ns ? figure_json((double)summary->trace_limit_ns * 1e-9) : json_null());
     json_object_set_new(json, "analysed_seconds", analysed_json(summary));
     json_object_set_new(json, "analysed_part", analysed_part_json(&summary->traced));
+    json_object_set_new(json, "passes", summary_passes_json(summary));
     json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "stalls_ns", stalls_json(summary));

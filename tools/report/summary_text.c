@@ -10,6 +10,7 @@
 #include "report/summary_findings.h"
 #include "report/summary_head.h"
 #include "report/summary_instruments.h"
+#include "report/summary_passes.h"
 #include "report/summary_phases.h"
 #include "report/summary_ranks.h"
 #include "report/summary_below.h"
@@ -273,6 +274,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
     summary_sites_print(summary, TOP_SITES, out);
     summary_below_print(summary, TOP_SITES, out);
+    summary_passes_print(summary, out);
     if (!part) /* else run time and time outside of MPI are unknown */
         summary_ranks_print(summary, out);
     if (!part || !part->anew)

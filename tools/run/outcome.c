@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "run/outcome.h"
 
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 #include "archive/archive.h"
 #include "run/collectchild.h"
 #include "run/programs.h"

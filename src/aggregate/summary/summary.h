@@ -124,7 +124,7 @@ struct summary_origin {
     char directory[ORIGIN_DIRECTORY_BYTES];
 };
 
-/* What would make the run shorter, found by a replay of the trace (tools/analysis/cures.h). */
+/* What would make the run shorter, found by a replay of the trace (tools/cures/cures.h). */
 enum { CURES_KEPT = 6, RANKS_KEPT = 64 };
 
 struct rank_list {
@@ -152,11 +152,44 @@ struct summary_cure {
     uint64_t waits;             /* hash of the site that waits longest because of it. 0: none */
 };
 
+/* Passes of the program's loop (tools/analysis/passes.h). The first pass has no begin, so the windows begin with the second. */
+enum { PASS_WINDOWS = 200 };
+#define PASSES_MOST (UINT64_C(1) << 48)
+
+struct pass_window {
+    uint64_t ns; /* length */
+    uint64_t computing_ns, off_ns, work_ns,
+        stalled_ns;    /* of all ranks: outside of MPI on a processor and without, and in it */
+    uint64_t most_ns;  /* outside of MPI: of the rank that is there longest */
+    uint64_t ideal_ns; /* length on a network that takes no time. 0: not known */
+    int32_t most_rank;
+};
+
+/* Passes that take longer than others. */
+struct slow_passes {
+    uint64_t first, last;     /* 0: there are none */
+    bool drifts;              /* they get longer all the time: the last quarter of all */
+    uint64_t ns, usual_ns;    /* a pass: the mean here, and the usual one */
+    int32_t rank;             /* that computes longer there. -1: not known, or */
+    bool in_mpi;              /* it is in MPI */
+    uint64_t from, to;        /* hashes of the sites around this computation. 0: not known */
+    uint64_t own_ns, mean_ns; /* how long that takes there, and this rank there otherwise. 0: not known */
+};
+
+struct summary_passes {
+    uint64_t count; /* 0: not known */
+    uint64_t place; /* hash of the site of the call that ends a pass */
+    uint64_t median_ns, least_ns, most_ns, most_pass;
+    uint64_t window_count; /* parts of equally many passes */
+    struct pass_window windows[PASS_WINDOWS];
+    struct slow_passes slow;
+};
+
 /* Figures that only a trace has. mpit-run stores them. Else tools fill them in
- * (tools/analysis/tracefigures.h). */
+ * (tools/cures/tracefigures.h). */
 struct summary_traced {
     bool there;         /* the job has a trace that is kept, though perhaps one that cannot tell the figures below */
-    uint32_t engine;    /* number of the rules that found it (tools/analysis/cures.h) */
+    uint32_t engine;    /* number of the rules that found it (tools/cures/cures.h) */
     uint64_t part_ns;   /* length of the part of the run that was read. 0: all of it */
     bool part_is_last;  /* else the first one */
     bool split;         /* ideal_ns is known */
@@ -165,6 +198,7 @@ struct summary_traced {
     uint64_t shared_ns; /* shorter run, if each rank had a processor of its own. 0: each has one. Cures come after it */
     struct summary_cure cures[CURES_KEPT]; /* in the order of their gains */
     size_t cure_count;
+    struct summary_passes passes;
 };
 
 struct summary {

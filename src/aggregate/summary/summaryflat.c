@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 19 };
+enum { FLAT_VERSION = 20 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
@@ -168,7 +168,14 @@ static void texts_tidy(struct summary *summary)
 static bool traced_is_sound(struct summary_traced *traced)
 {
     const unsigned char *bytes = (const unsigned char *)traced;
-    bool sound = bytes[offsetof(struct summary_traced, there)] <= 1 &&
+    const struct summary_passes *passes = &traced->passes;
+    const unsigned char *slow = (const unsigned char *)&passes->slow;
+    uint64_t timed = passes->count ? passes->count - 1 : 0;
+    bool windows = passes->count <= PASSES_MOST &&
+                   passes->window_count == (timed < PASS_WINDOWS ? timed : PASS_WINDOWS) &&
+                   passes->slow.first <= passes->slow.last && passes->slow.last <= passes->count;
+    bool sound = slow[offsetof(struct slow_passes, drifts)] <= 1 && slow[offsetof(struct slow_passes, in_mpi)] <= 1 &&
+                 windows && bytes[offsetof(struct summary_traced, there)] <= 1 &&
                  bytes[offsetof(struct summary_traced, part_is_last)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
                  bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;

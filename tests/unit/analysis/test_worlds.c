@@ -446,7 +446,7 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
     plan.worlds[WORLDS_FIXED] = (struct world){{cure}, 1};
     assert_null(analysis.no_worlds);
     assert_int_equal(world_plan_open(&plan), 0);
-    struct analysis *reading = analysis_replay(&analysis, &plan);
+    struct analysis *reading = analysis_replay(&analysis, &plan, NULL);
     assert_non_null(reading);
     memcpy(run_ns, reading->ideal.world_ns, sizeof reading->ideal.world_ns);
     analysis_reading_release(reading);

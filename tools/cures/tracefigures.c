@@ -1,6 +1,7 @@
-#include "analysis/tracefigures.h"
+#include "cures/tracefigures.h"
 
-#include "analysis/cures.h"
+#include "cures/cures.h"
+#include "cures/passfigures.h"
 #include "format/packedrun.h"
 #include "job/join.h"
 #include "jobfile/summaryfile.h"
@@ -8,6 +9,17 @@
 
 #include <math.h>
 #include <stdlib.h>
+
+/* The search for cures had no reading. */
+static void passes_take(struct summary *summary, const struct analysis *analysis, const struct beat *beat)
+{
+    struct world_plan plan = {.count = WORLDS_FIXED};
+    struct analysis *reading = world_plan_open(&plan) == 0 ? analysis_replay(analysis, &plan, beat) : NULL;
+    if (reading)
+        pass_figures_take(summary, reading);
+    analysis_reading_release(reading);
+    world_plan_release(&plan);
+}
 
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
 {
@@ -19,8 +31,19 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
                                       .part_is_last = analysis->last != NULL};
     if (traced->split)
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
+    struct beat beat;
+    const struct beat_reading of = {.ranks = analysis->job.size,
+                                    .ns = analysis->part_ns ? analysis->part_ns
+                                                            : (uint64_t)(summary->run_seconds.max * 1e9),
+                                    .part = analysis->part_ns != 0,
+                                    .is_last = analysis->last != NULL};
+    bool found = !analysis->no_worlds && beat_find(&beat, &analysis->beats, &of) == 0;
     if (!analysis->no_worlds)
-        cures_find(analysis, summary);
+        cures_find(analysis, found ? &beat : NULL, summary);
+    if (found && beat.count && !traced->passes.count)
+        passes_take(summary, analysis, &beat);
+    if (found)
+        beat_release(&beat);
 }
 
 /* A run that is so many times as long as the part that tells of it may be another one after that. */

@@ -1,5 +1,6 @@
-#include "analysis/cures.h"
+#include "cures/cures.h"
 
+#include "cures/passfigures.h"
 #include "summary/hostload.h"
 #include "summary/summarysites.h"
 
@@ -628,19 +629,21 @@ static int cure_take(struct cure_search *search, const struct analysis *reading)
     return 1;
 }
 
-/* Returns 1 with one more cure, 0 if there is none, -1 without memory, or where the replay is not the run. */
-static int cure_next(struct cure_search *search)
+/* The reading measures the passes of the beat. Returns 1 with one more cure, 0 if there is none, -1 without memory, or where the replay is not the run. */
+static int cure_next(struct cure_search *search, const struct beat *beat)
 {
     struct world_plan plan;
     plan_fill(search, &plan);
-    struct analysis *reading = world_plan_open(&plan) == 0 ? analysis_replay(search->analysis, &plan) : NULL;
+    struct analysis *reading = world_plan_open(&plan) == 0 ? analysis_replay(search->analysis, &plan, beat) : NULL;
+    if (reading && beat)
+        pass_figures_take(search->summary, reading);
     int result = reading ? cure_take(search, reading) : -1;
     analysis_reading_release(reading);
     world_plan_release(&plan);
     return result;
 }
 
-int cures_find(const struct analysis *analysis, struct summary *summary)
+int cures_find(const struct analysis *analysis, const struct beat *beat, struct summary *summary)
 {
     struct cure_search search;
     if (analysis->unknown_ns > UNKNOWN_MOST * analysis->recorded_ns)
@@ -651,7 +654,7 @@ int cures_find(const struct analysis *analysis, struct summary *summary)
     for (uint64_t calls = 0; result == 0 && summary->traced.cure_count < CURES_KEPT; calls += analysis->calls) {
         if (calls && calls + analysis->calls > CALLS_REPLAYED_MOST)
             break;
-        int more = cure_next(&search);
+        int more = cure_next(&search, calls ? NULL : beat);
         if (more <= 0) {
             result = more;
             break;

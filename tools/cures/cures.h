@@ -14,10 +14,11 @@
 #include "analysis/analysis.h"
 
 /* The next number for each change of what is found: stored findings of another number are found anew. */
-enum { CURES_ENGINE = 4 };
+enum { CURES_ENGINE = 5 };
 
-/* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. Returns 0, or
- * -1 without memory. Cures are not known where the needs of calls are not, or where clocks of hosts differ. */
-int cures_find(const struct analysis *analysis, struct summary *summary);
+/* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. The first of these
+ * readings measures the passes of the beat, too (passfigures.h). Returns 0, or -1 without memory. Cures are not known where the
+ * needs of calls are not, or where clocks of hosts differ. */
+int cures_find(const struct analysis *analysis, const struct beat *beat, struct summary *summary);
 
 #endif

@@ -150,6 +150,14 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
     return object;
 }
 
+static json_t *passes_json(const struct top_passes *passes, struct call_places *places)
+{
+    if (!passes->place)
+        return json_null();
+    return json_pack("{s:o, s:f, s:o, s:o}", "count", count_json(passes->count), "per_s", passes->per_second, "none_ns",
+                     count_json(passes->none_ns), "site", call_place_json(places, passes->place));
+}
+
 static json_t *top_job_json(const struct top_job *job, const char *ranks, struct call_places *places)
 {
     char number[24];
@@ -163,6 +171,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_object_set_new(object, "launcher", job->launcher ? json_integer(job->launcher) : json_null());
     json_object_set_new(object, "directory", job->directory[0] ? json_string(job->directory) : json_null());
     json_object_set_new(object, "efficiency", efficiency_json(&job->efficiency));
+    json_object_set_new(object, "passes", passes_json(&job->passes, places));
     json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
     json_object_set_new(object, "deadlock_ranks", circle_json(job));

@@ -319,6 +319,7 @@ static int job_update(struct top_model *model, struct top_job *job, const struct
     top_origin_find(job, from);
     top_waits_find(job, from);
     top_finding_make(job);
+    top_passes_find(job, from, model->places);
     return comms_make(job);
 }
 

@@ -132,6 +132,14 @@ struct top_comm {
     struct top_comm_rates rates; /* shares: in the time of the ranks that have it */
 };
 
+/* Passes of the program's loop. */
+struct top_passes {
+    uint32_t place; /* of the call that counts them, in top_model.places. 0: not known */
+    uint64_t count; /* so far, of the rank that has fewest */
+    double per_second;
+    uint64_t none_ns; /* since the last one. 0: there was one in the last interval */
+};
+
 struct top_job {
     struct keyed keyed; /* its number, 1 */
     uint64_t job;
@@ -156,7 +164,8 @@ struct top_job {
     size_t comm_count;
     struct top_figures now;
     struct top_rates rates;
-    struct efficiency efficiency;        /* of the last interval */
+    struct efficiency efficiency; /* of the last interval */
+    struct top_passes passes;
     char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "": not known, or there is a circle */
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
@@ -196,6 +205,9 @@ void top_origin_find(struct top_job *job, const struct live_job *live);
 /* topfinding.c: finds the efficiencies of the last interval, and says what stands out. `circle` is known: a deadlock is
  * all that stands out, and has a line of its own. */
 void top_finding_make(struct top_job *job);
+
+/* toppasses.c: counts the passes of the program's loop. */
+void top_passes_find(struct top_job *job, const struct live_job *live, struct call_places *places);
 
 /* topfigures.c: reads the counters of one process. */
 /* -1: no memory */

@@ -240,6 +240,9 @@ static void head_rates(struct top_page *page, const struct top_job *job)
     top_page_add(page, 0, 0, "%s", line);
 }
 
+/* So long without a pass is told. */
+#define NO_PASS_NS UINT64_C(5000000000)
+
 /* If no rank computes for more than this part of the interval, the load balance is noise. */
 #define USEFUL_LEAST 0.001
 
@@ -257,12 +260,26 @@ static void head_efficiency(struct top_page *page, const struct top_job *job)
         top_page_add(page, 0, 0, "%c%s%c", STYLE_TITLE, job->finding, STYLE_PLAIN);
 }
 
+static void head_passes(struct top_page *page, const struct top_job *job)
+{
+    char count[UNIT_TEXT_BYTES], rate[TOP_NUMBER_BYTES], none[UNIT_TEXT_BYTES];
+    if (!job->passes.place)
+        return;
+    text_of_count(count, job->passes.count);
+    if (job->passes.none_ns >= NO_PASS_NS)
+        top_page_add(page, 0, 0, "passes %s, none for %s", count, text_of_ns(none, job->passes.none_ns));
+    else
+        top_page_add(page, 0, 0, "passes %s, %s a second", count, top_number(rate, job->passes.per_second));
+}
+
 static void head_add(struct top_page *page, const struct top_job *job)
 {
     head_job(page, job);
     head_rates(page, job);
-    if (!page->height || page->height >= SHORT_PAGE_LINES)
+    if (!page->height || page->height >= SHORT_PAGE_LINES) {
         head_efficiency(page, job);
+        head_passes(page, job);
+    }
     char circle[sizeof job->circle + 4], dots[4];
     size_t bytes = top_text_cut(job->circle, CIRCLE_LINES * page->width - CIRCLE_LINES, dots);
     snprintf(circle, sizeof circle, "%.*s%s", (int)bytes, job->circle, dots);

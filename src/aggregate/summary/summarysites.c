@@ -184,8 +184,7 @@ struct summary_site *summary_path_append(struct summary_sites *sites, const stru
     return site && path_frames_add(sites, site, reader, path, known) == 0 ? site : NULL;
 }
 
-/* The counters of a process by path, of all of its threads. NULL: no memory. */
-static struct path_cells *paths_sum(const struct run_reader *reader)
+struct path_cells *paths_sum(const struct run_reader *reader)
 {
     struct path_cells *sums = calloc(reader->path_count + 1, sizeof *sums);
     for (size_t i = 0; sums && i < reader->block_count; i++) {

@@ -24,6 +24,9 @@ uint64_t summary_path_hash(const struct run_reader *reader, const struct path_re
 struct summary_site *summary_path_append(struct summary_sites *sites, const struct run_reader *reader,
                                          const struct path_record *path, uint32_t *known);
 
+/* The counters of a process by path, of all of its threads, which the caller frees: reader->path_count of them. NULL: no memory. */
+struct path_cells *paths_sum(const struct run_reader *reader);
+
 /* The site with this hash. NULL: none. */
 const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash);
 

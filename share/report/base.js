@@ -345,6 +345,34 @@ function bandsOf(count, left, right) {
   return d3.scaleBand().domain(d3.range(count)).range([left, right]).paddingInner(inner).paddingOuter(inner / 2);
 }
 
+/* A row of bars, each of pieces [class, text, length] on top of each other; `texts` is what a pointer is told of each. */
+function barsPut(svg, rows, texts, x, y, top, bottom) {
+  rows.forEach((pieces, i) => {
+    let from = 0;
+    for (const [kind, , length] of pieces) {
+      svg.append(make("svg:rect", {
+        class: "fill-" + kind,
+        x: x(i),
+        width: rows.length > 150 ? x.bandwidth() + .4 : x.bandwidth(),
+        y: y(from + length),
+        height: Math.max(0, y(from) - y(from + length))
+      }));
+      from += length;
+    }
+    svg.append(make("svg:rect", {
+      class: "hit",
+      x: x(i),
+      width: x.step(),
+      y: top,
+      height: bottom - top,
+      tabindex: rows.length <= 64 ? 0 : undefined,
+      "data-tip": texts[i],
+      "aria-label": texts[i],
+      role: "img"
+    }));
+  });
+}
+
 /* Every so many of `count` rows have a label, where there is room for `most`. */
 function labelStep(count, most) {
   let step = 1;

@@ -42,31 +42,8 @@ function passesDraw(passes, box) {
   axisPut(
       svg, d3.axisLeft(y).ticks(4).tickSize(-(right - margin.left)).tickFormat((s) => tickOfNs(s * 1e9)), margin.left,
       0, true);
-  rows.forEach((bars, i) => {
-    let from = 0;
-    for (const [kind, , seconds] of bars) {
-      svg.append(make("svg:rect", {
-        class: "fill-" + kind,
-        x: x(i),
-        width: rows.length > 150 ? x.bandwidth() + .4 : x.bandwidth(),
-        y: y(from + seconds),
-        height: Math.max(0, y(from) - y(from + seconds))
-      }));
-      from += seconds;
-    }
-    const text = passTip(windows[i], bars);
-    svg.append(make("svg:rect", {
-      class: "hit",
-      x: x(i),
-      width: x.step(),
-      y: margin.top,
-      height: height - margin.top - margin.bottom,
-      tabindex: rows.length <= 64 ? 0 : undefined,
-      "data-tip": text,
-      "aria-label": text,
-      role: "img"
-    }));
-  });
+  const texts = rows.map((bars, i) => passTip(windows[i], bars));
+  barsPut(svg, rows, texts, x, y, margin.top, height - margin.bottom);
   const step = labelStep(rows.length, (width - margin.left) / 60);
   axisPut(
       svg,
@@ -104,7 +81,7 @@ function slowText(slow) {
 
 function passesFigure(job) {
   const passes = job.summary.passes;
-  if (!passes) return null;
+  if (!passes || !passes.windows.length) return null;
   const box = make("div", {"data-plot": "passes"});
   drawn(() => passesDraw(passes, box));
   return figure(

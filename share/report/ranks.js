@@ -36,35 +36,13 @@ function ranksDraw(job, name, box) {
   axisPut(
       svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat((s) => tickOfNs(s * 1e9)), margin.left,
       0, true);
-  rows.forEach((bars, i) => {
-    let from = 0;
-    for (const [kind, , seconds] of bars) {
-      svg.append(make("svg:rect", {
-        class: "fill-" + kind,
-        x: x(i),
-        width: rows.length > 150 ? x.bandwidth() + .4 : x.bandwidth(),
-        y: y(from + seconds),
-        height: Math.max(0, y(from) - y(from + seconds))
-      }));
-      from += seconds;
-    }
-    const text = rowName(ranks, i) + (ranks.hosts && ranks.hosts[i] ? " on " + ranks.hosts[i] : "") +
-        (ranks.per_row > 1 ? ", mean" : "") +
-        (bars.length ? "\n" + bars.map(([, kind, seconds]) => kind + " " + textsOf.s(seconds)).join("\n") :
-             job.summary.selection ? "\nis not in this part" :
-                                     "\nleft no file");
-    svg.append(make("svg:rect", {
-      class: "hit",
-      x: x(i),
-      width: x.step(),
-      y: margin.top,
-      height: height - margin.top - margin.bottom,
-      tabindex: rows.length <= 64 ? 0 : undefined,
-      "data-tip": text,
-      "aria-label": text,
-      role: "img"
-    }));
-  });
+  const texts = rows.map(
+      (bars, i) => rowName(ranks, i) + (ranks.hosts && ranks.hosts[i] ? " on " + ranks.hosts[i] : "") +
+          (ranks.per_row > 1 ? ", mean" : "") +
+          (bars.length ? "\n" + bars.map(([, kind, seconds]) => kind + " " + textsOf.s(seconds)).join("\n") :
+               job.summary.selection ? "\nis not in this part" :
+                                       "\nleft no file"));
+  barsPut(svg, rows, texts, x, y, margin.top, height - margin.bottom);
   const inside = rows.map((bars) => d3.sum(bars, (bar) => bar[0] === "out" ? 0 : bar[2]));
   const mean = d3.sum(inside, (seconds, i) => seconds * ranks.members[i]) / d3.sum(ranks.members);
   svg.append(

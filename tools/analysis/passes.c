@@ -250,7 +250,7 @@ void passes_compute(struct passes *passes, int32_t rank, uint32_t segment, uint6
 static void pass_add(struct passes *passes, int32_t rank, size_t window, const struct pass_clock *now)
 {
     struct pass_rank *own = &passes->list[rank];
-    struct pass_window *sum = &passes->windows[window];
+    struct pass_sums *sum = &passes->windows[window];
     struct pass_longest *longest = &passes->longest[window];
     uint64_t ns = now->ns - own->since.ns, useful = now->useful_ns - own->since.useful_ns,
              off = now->off_ns - own->since.off_ns, stalled = now->stalled_ns - own->since.stalled_ns,
@@ -269,7 +269,7 @@ static void pass_add(struct passes *passes, int32_t rank, size_t window, const s
 static void window_close(struct passes *passes, int32_t rank, size_t window)
 {
     struct pass_rank *own = &passes->list[rank];
-    struct pass_window *sum = &passes->windows[window];
+    struct pass_sums *sum = &passes->windows[window];
     if (own->useful_ns > sum->most_ns) {
         sum->most_ns = own->useful_ns;
         sum->most_rank = rank;

@@ -56,6 +56,12 @@ struct pass_clock {
     double ideal_ns; /* time on the free network */
 };
 
+/* What all ranks did in a window, and the rank that was outside of MPI longest. */
+struct pass_sums {
+    uint64_t computing_ns, off_ns, work_ns, stalled_ns, most_ns;
+    int32_t most_rank;
+};
+
 /* The longest computation of a window. */
 struct pass_longest {
     uint64_t ns;
@@ -69,7 +75,7 @@ struct passes {
     uint64_t *ends; /* of each pass: its last rank */
     struct pass_rank *list;
     size_t window_count; /* parts with equally many passes, of which the first one, without a begin, is none */
-    struct pass_window windows[PASS_WINDOWS];
+    struct pass_sums windows[PASS_WINDOWS];
     struct pass_longest longest[PASS_WINDOWS];
     double
         ideal_ns[PASS_WINDOWS + 1]; /* where they end on the free network. The first one: where the first pass ends */

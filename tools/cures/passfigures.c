@@ -136,7 +136,7 @@ static double passes_in(const struct passes *passes, size_t window)
 /* A figure of a pass, the mean of the window: what the rank that computes longest computes, or all ranks together. */
 static double computed(const struct passes *passes, size_t window, bool all)
 {
-    const struct pass_window *is = &passes->windows[window];
+    const struct pass_sums *is = &passes->windows[window];
     return (double)(all ? is->computing_ns + is->off_ns : is->most_ns) / passes_in(passes, window);
 }
 
@@ -201,16 +201,27 @@ static void cause_find(struct slow_passes *slow, const struct analysis *reading)
 
 /* ---- the passes -------------------------------------------------------------------------------------------------- */
 
+static uint16_t pass_share(double part, double whole)
+{
+    return whole > 0 ? (uint16_t)(fmin(fmax(part / whole, 0), 1) * PASS_SHARE + 0.5) : 0;
+}
+
 static void windows_take(struct summary_passes *told, const struct passes *passes, bool ideal)
 {
     uint64_t before = passes->ends[0], timed = passes->beat->count - 1;
-    memcpy(told->windows, passes->windows, sizeof told->windows);
     told->window_count = passes->window_count;
     for (size_t w = 0; w < passes->window_count; w++) {
         uint64_t end = passes->ends[((w + 1) * timed + passes->window_count - 1) / passes->window_count];
-        double ns = passes->ideal_ns[w + 1] - passes->ideal_ns[w];
-        told->windows[w].ns = end - before;
-        told->windows[w].ideal_ns = ideal && ns > 0 ? (uint64_t)ns : 0;
+        const struct pass_sums *sums = &passes->windows[w];
+        double ns = (double)(end - before),
+               all = (double)(sums->computing_ns + sums->off_ns + sums->work_ns + sums->stalled_ns);
+        told->windows[w] =
+            (struct pass_window){.seconds = (float)(ns * 1e-9),
+                                 .computing = pass_share((double)sums->computing_ns, all),
+                                 .off = pass_share((double)sums->off_ns, all),
+                                 .work = pass_share((double)sums->work_ns, all),
+                                 .most = pass_share((double)sums->most_ns, ns),
+                                 .ideal = ideal ? pass_share(passes->ideal_ns[w + 1] - passes->ideal_ns[w], ns) : 0};
         before = end;
     }
 }

@@ -92,7 +92,9 @@ struct section_header *summary_section_make(struct summary *summary, enum sectio
         struct section_header *section = summary_section_make_whole(summary, kind);
         if (section ? section->bytes <= most : errno != EFBIG)
             return section;
-        if (!summary_reduce(summary))
+        if (summary->traced.passes.window_count)
+            summary_passes_reduce(&summary->traced.passes);
+        else if (!summary_reduce(summary))
             return section;
         free(section);
     }

@@ -25,10 +25,16 @@ void finding_notes_print(const struct findings *findings, FILE *out)
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out)
 {
     char text[2 * FINDING_TEXT_BYTES], share[16];
-    size_t shown = 0;
+    size_t shown = 0, all = 0;
+    bool tight = most == 1 && !advice; /* no line is left */
     if (!findings->known || (findings->lack[0] && !findings->replayed))
         return;
-    fprintf(out, "\nWhat stands out (of run, %s)\n", findings->replayed ? "gained" : "by sums");
+    for (size_t i = 0; i < findings->count; i++)
+        all += !findings->list[i].note;
+    fprintf(out, "\nWhat stands out (of run, %s", findings->replayed ? "gained" : "by sums");
+    if (tight && all > most)
+        fprintf(out, "; %zu more: mpit-dump --full", all - most);
+    fprintf(out, ")\n");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
         const struct finding *finding = &findings->list[i];
         if (finding->note)
@@ -39,6 +45,8 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         text_wrap(text, 9, out);
         shown++;
     }
+    if (!tight && all > shown)
+        fprintf(out, "         %zu more: mpit-dump --full\n", all - shown);
     if (!shown && findings->efficiency < EFFICIENCY_GOOD)
         fprintf(out, "  No fault that mpit knows explains the efficiency of %.1f %%.\n", findings->efficiency * 100);
     else if (!shown)

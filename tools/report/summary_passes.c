@@ -20,35 +20,39 @@ static uint64_t first_pass(const struct summary_passes *passes, size_t window)
     return (window * timed + passes->window_count - 1) / passes->window_count + 2;
 }
 
-static struct pass_window windows_sum(const struct summary_passes *passes, size_t from, size_t to)
+/* Seconds: means of the ranks. */
+struct window_sum {
+    double seconds, computing, off, work, stalled, most, ideal;
+};
+
+static struct window_sum windows_sum(const struct summary_passes *passes, size_t from, size_t to)
 {
-    struct pass_window sum = {.ns = 0};
+    struct window_sum sum = {.seconds = 0};
     for (size_t w = from; w < to; w++) {
         const struct pass_window *window = &passes->windows[w];
-        sum.ns += window->ns;
-        sum.computing_ns += window->computing_ns;
-        sum.off_ns += window->off_ns;
-        sum.work_ns += window->work_ns;
-        sum.stalled_ns += window->stalled_ns;
-        sum.most_ns += window->most_ns;
-        sum.ideal_ns += window->ideal_ns;
+        double share = window->seconds / PASS_SHARE, inside = window->computing + window->off + window->work;
+        sum.seconds += window->seconds;
+        sum.computing += share * window->computing;
+        sum.off += share * window->off;
+        sum.work += share * window->work;
+        sum.stalled += share * fmax(PASS_SHARE - inside, 0);
+        sum.most += share * window->most;
+        sum.ideal += share * window->ideal;
     }
     return sum;
 }
 
-/* Efficiencies of a window. Over several, the longest rank is the one of each. */
-static struct efficiency window_efficiency(const struct summary *summary, const struct pass_window *window)
+/* Efficiencies. Over several windows, the longest rank is the one of each. */
+static struct efficiency window_efficiency(const struct window_sum *sum)
 {
-    double ranks = summary->world_size ? summary->world_size : 1, run = seconds_of(window->ns),
-           useful = seconds_of(window->computing_ns + window->off_ns) / ranks, most = seconds_of(window->most_ns);
-    struct efficiency is = {.known = run > 0, .run = run, .mean = useful, .max = most};
+    double useful = sum->computing + sum->off;
+    struct efficiency is = {.known = sum->seconds > 0, .run = sum->seconds, .mean = useful, .max = sum->most};
     if (!is.known)
         return is;
-    is.parallel = fmin(useful / run, 1);
-    is.load_balance = most > 0 ? fmin(useful / most, 1) : 1;
-    is.communication = fmin(most / run, 1); /* ranks may be at different passes */
-    if (window->ideal_ns && most > 0)
-        efficiency_split(&is, seconds_of(window->ideal_ns));
+    is.load_balance = sum->most > 0 ? fmin(useful / sum->most, 1) : 1;
+    is.communication = fmin(sum->most / sum->seconds, 1); /* ranks may be at different passes */
+    if (sum->ideal > 0 && sum->most > 0)
+        efficiency_split(&is, sum->ideal);
     return is;
 }
 
@@ -122,20 +126,17 @@ static void share_print(double part, double whole, FILE *out)
     fprintf(out, " %9s", whole > 0 ? text_of_share(text, part, whole) : "-");
 }
 
-static void window_print(const struct summary *summary, size_t from, size_t to, FILE *out)
+static void window_print(const struct summary_passes *passes, size_t from, size_t to, FILE *out)
 {
-    const struct summary_passes *passes = &summary->traced.passes;
-    const struct pass_window sum = windows_sum(passes, from, to);
-    const struct efficiency is = window_efficiency(summary, &sum);
+    const struct window_sum sum = windows_sum(passes, from, to);
+    const struct efficiency is = window_efficiency(&sum);
+    const double shares[] = {sum.computing, sum.off, sum.work, sum.stalled};
     uint64_t first = first_pass(passes, from), last = first_pass(passes, to) - 1;
     char range[2 * UNIT_TEXT_BYTES], time[UNIT_TEXT_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
-    double all = (double)(sum.computing_ns + sum.off_ns + sum.work_ns + sum.stalled_ns);
     snprintf(range, sizeof range, first == last ? "%s" : "%s to %s", text_of_count(a, first), text_of_count(b, last));
-    fprintf(out, "  %-20s %9s", range, text_of_ns(time, sum.ns / (last - first + 1)));
-    share_print((double)sum.computing_ns, all, out);
-    share_print((double)sum.off_ns, all, out);
-    share_print((double)sum.work_ns, all, out);
-    share_print((double)sum.stalled_ns, all, out);
+    fprintf(out, "  %-20s %9s", range, text_of_seconds(time, sum.seconds / (double)(last - first + 1)));
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        share_print(shares[i], sum.seconds, out);
     share_print(is.load_balance, 1, out);
     share_print(is.communication, 1, out);
     fprintf(out, "\n");
@@ -145,12 +146,12 @@ void summary_passes_print(const struct summary *summary, FILE *out)
 {
     const struct summary_passes *passes = &summary->traced.passes;
     size_t count = passes->window_count, rows = count < ROWS_SHOWN ? count : ROWS_SHOWN;
-    if (!passes->count)
+    if (!count)
         return;
     fprintf(out, "\n%-22s %9s %9s %9s %9s %9s %9s %9s\n", "passes of the loop", "each", "computing", "off", "work",
             "stalled", "balance", "communic.");
     for (size_t i = 0; i < rows; i++)
-        window_print(summary, i * count / rows, (i + 1) * count / rows, out);
+        window_print(passes, i * count / rows, (i + 1) * count / rows, out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -175,16 +176,18 @@ static json_t *slow_json(const struct summary *summary, const struct slow_passes
                      slow->mean_ns ? figure_json(seconds_of(slow->mean_ns)) : json_null(), "in_mpi", (int)slow->in_mpi);
 }
 
+/* Sums of all ranks. */
 static json_t *window_json(const struct summary *summary, size_t w)
 {
     const struct summary_passes *passes = &summary->traced.passes;
-    const struct pass_window *window = &passes->windows[w];
-    const struct efficiency is = window_efficiency(summary, window);
+    const struct window_sum sum = windows_sum(passes, w, w + 1);
+    const struct efficiency is = window_efficiency(&sum);
+    double ranks = summary->world_size;
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first", count_json(first_pass(passes, w)),
-                     "last", count_json(first_pass(passes, w + 1) - 1), "seconds", figure_json(seconds_of(window->ns)),
-                     "computing_seconds", figure_json(seconds_of(window->computing_ns)), "off_seconds",
-                     figure_json(seconds_of(window->off_ns)), "work_seconds", figure_json(seconds_of(window->work_ns)),
-                     "stalled_seconds", figure_json(seconds_of(window->stalled_ns)), "load_balance",
+                     "last", count_json(first_pass(passes, w + 1) - 1), "seconds", figure_json(sum.seconds),
+                     "computing_seconds", figure_json(ranks * sum.computing), "off_seconds",
+                     figure_json(ranks * sum.off), "work_seconds", figure_json(ranks * sum.work), "stalled_seconds",
+                     figure_json(ranks * sum.stalled), "load_balance",
                      is.known ? figure_json(is.load_balance) : json_null(), "serialization",
                      is.split ? figure_json(is.serialization) : json_null(), "transfer",
                      is.split ? figure_json(is.transfer) : json_null());

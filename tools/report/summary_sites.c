@@ -4,12 +4,14 @@
 #include "base/cxxname.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/textwrap.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 #include "summaryjson.h"
 #include "summaryreading.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,11 +236,35 @@ static void costly_print(const struct summary *summary, const struct summary_sit
             stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }
 
+/* The file of the place, if that has no name. NULL: it has one, or is not known. */
+static const char *nameless_module(const struct summary_sites *sites, const struct summary_site *site)
+{
+    const struct summary_frame *place = site_place_frame(sites, site);
+    bool nameless = place && place->module && !summary_text(sites, place->function);
+    return nameless ? summary_text(sites, sites->modules[place->module - 1].path) : NULL;
+}
+
+/* Where names are that a file lacks. Programs of a distribution have them in packages of their own. */
+static void names_hint_print(const char *path, FILE *out)
+{
+    char text[2 * PATH_MAX + 160];
+    bool packaged = strncmp(path, "/usr/", 5) == 0 && strncmp(path, "/usr/local/", 11) != 0;
+    snprintf(text, sizeof text, "%s has no names of its functions. %s%s%s", path_base(path),
+             packaged ? "Its debug symbols have them: on Debian, find-dbgsym-packages " : "Do not strip it",
+             packaged ? path : "", packaged ? " tells their package." : ", and link it with -g.");
+    fprintf(out, "  ");
+    text_wrap(text, 2, out);
+}
+
 void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
 {
+    const char *nameless = NULL;
     size_t count, shown = 0;
     struct summary_site *places = places_by_time(&summary->sites, &count);
     double whole = summary_run_ns(summary);
+    for (size_t i = 0; places && !nameless && i < count && i < most; i++)
+        nameless = call_is_end(places[i].kind) ? NULL : nameless_module(&summary->sites, &places[i]);
+    most -= nameless && most > 3 ? 2 : 0; /* lines */
     for (size_t i = 0; places && i < count && shown < most; i++) {
         if (call_is_end(places[i].kind))
             continue;
@@ -247,6 +273,8 @@ void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
                     "Call sites by time, sums over all ranks", "time", "of run", "stalled");
         costly_print(summary, &places[i], whole, out);
     }
+    if (nameless)
+        names_hint_print(nameless, out);
     free(places);
 }
 

@@ -306,7 +306,7 @@ void summary_print(const struct summary *summary, FILE *out)
         findings_find(findings, summary);
         summary_head_print(summary, NULL, out);
         finding_notes_print(findings, out);
-        summary_findings_print(findings, FINDINGS_SHOWN, true, out);
+        summary_findings_print(findings, FINDINGS_MAX, true, out);
         tables_print(summary, NULL, out);
     } else {
         fprintf(out, "(out of memory for the summary)\n");

@@ -156,13 +156,15 @@ struct summary_cure {
 enum { PASS_WINDOWS = 200 };
 #define PASSES_MOST (UINT64_C(1) << 48)
 
+/* Parts are shares of PASS_SHARE: a summary has many windows, and is small. */
+#define PASS_SHARE 65535
+
 struct pass_window {
-    uint64_t ns; /* length */
-    uint64_t computing_ns, off_ns, work_ns,
-        stalled_ns;    /* of all ranks: outside of MPI on a processor and without, and in it */
-    uint64_t most_ns;  /* outside of MPI: of the rank that is there longest */
-    uint64_t ideal_ns; /* length on a network that takes no time. 0: not known */
-    int32_t most_rank;
+    float seconds; /* length */
+    uint16_t computing, off,
+        work;       /* of the time of all ranks: outside of MPI on a processor, without one, in MPI. Else stalled */
+    uint16_t most;  /* of the length, outside of MPI: the rank that is there longest */
+    uint16_t ideal; /* of the length, on a network that takes no time. 0: not known */
 };
 
 /* Passes that take longer than others. */
@@ -180,10 +182,17 @@ struct summary_passes {
     uint64_t count; /* 0: not known */
     uint64_t place; /* hash of the site of the call that ends a pass */
     uint64_t median_ns, least_ns, most_ns, most_pass;
-    uint64_t window_count; /* parts of equally many passes */
+    uint64_t window_count; /* parts of equally many passes. 0: they had no room (MPIT_SUMMARY_LIMIT_BYTES) */
     struct pass_window windows[PASS_WINDOWS];
     struct slow_passes slow;
 };
+
+static inline void summary_passes_reduce(struct summary_passes *passes)
+{
+    passes->window_count = 0;
+    for (size_t i = 0; i < PASS_WINDOWS; i++)
+        passes->windows[i] = (struct pass_window){0};
+}
 
 /* Figures that only a trace has. mpit-run stores them. Else tools fill them in
  * (tools/cures/tracefigures.h). */

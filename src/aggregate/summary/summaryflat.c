@@ -27,6 +27,7 @@ struct flat_header {
 enum { FLAT_VERSION = 20 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
+#define PASS_SECONDS_MOST 1e12F
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
 #define ARRAY(field, number, told, limit)                                                                              \
@@ -172,13 +173,15 @@ static bool traced_is_sound(struct summary_traced *traced)
     const unsigned char *slow = (const unsigned char *)&passes->slow;
     uint64_t timed = passes->count ? passes->count - 1 : 0;
     bool windows = passes->count <= PASSES_MOST &&
-                   passes->window_count == (timed < PASS_WINDOWS ? timed : PASS_WINDOWS) &&
+                   (!passes->window_count || passes->window_count == (timed < PASS_WINDOWS ? timed : PASS_WINDOWS)) &&
                    passes->slow.first <= passes->slow.last && passes->slow.last <= passes->count;
     bool sound = slow[offsetof(struct slow_passes, drifts)] <= 1 && slow[offsetof(struct slow_passes, in_mpi)] <= 1 &&
                  windows && bytes[offsetof(struct summary_traced, there)] <= 1 &&
                  bytes[offsetof(struct summary_traced, part_is_last)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
                  bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;
+    for (size_t i = 0; sound && i < passes->window_count; i++)
+        sound = passes->windows[i].seconds >= 0 && passes->windows[i].seconds < PASS_SECONDS_MOST;
     for (size_t i = 0; sound && i < traced->cure_count; i++) {
         const struct summary_cure *cure = &traced->cures[i];
         sound = ((const unsigned char *)cure)[offsetof(struct summary_cure, moves)] <= 1 &&

@@ -39,6 +39,11 @@ import json
 sites = [s for s in json.load(open('out'))['jobs'][0]['callsites'] if s['mpi'] == 'MPI_Allreduce']
 assert sorted(s['place']['function'] for s in sites) == ['diagnose', 'solve'] and {s['function'] for s in sites} == {'all_sum'}"
 
+    strip -o "stripped-$mpi" "wrapped-$mpi"
+    gives "$mpi: a stripped program" 0 mpit-run --quiet --output "stripped-run-$mpi" "mpirun.$mpi" -n 2 "./stripped-$mpi"
+    tells "  says where names would come from" 0 out "^  stripped-$mpi has no names of its functions" \
+        mpit-dump "stripped-run-$mpi"
+
     gives "$mpi: a trace" 0 mpit-run --quiet --trace --output "late-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
     gives "  mpit-dump --analyze" 0 mpit-dump --analyze "late-$mpi"
     says out "Late Sender [0-9.]+ .?s: places.c:$(line wait) \(exchange\) waits for places.c:$(line send) \(exchange\) of rank 1$"

@@ -67,8 +67,9 @@ static double cover_of(const struct beat_list *list, const struct beat_sum *sum)
     return list->of->ns ? ns / (double)list->of->ns : 0;
 }
 
-/* Calls that follow each other closely, with the rest of the loop after some of them: an inner loop. */
-static bool comes_in_bursts(const struct beat_sum *sum)
+/* Calls that follow each other closely, with the rest of the loop after some of them: an inner loop. `surely`: there are too many of
+ * these for a few slow passes. */
+static bool comes_in_bursts(const struct beat_sum *sum, bool surely)
 {
     uint64_t before = 0, few = 0;
     unsigned usual = 0;
@@ -81,7 +82,7 @@ static bool comes_in_bursts(const struct beat_sum *sum)
         few += i > usual + LONG ? sum->lengths[i] : 0;
         few_ns += i > usual + LONG ? ns : 0;
     }
-    return few >= LONG_LEAST && few * LONG_PART >= sum->count && 2 * few_ns > all_ns;
+    return few >= LONG_LEAST && 2 * few_ns > all_ns && (!surely || few * LONG_PART >= sum->count);
 }
 
 /* The sums of a rank with this count: the first one, and how many. */
@@ -124,9 +125,9 @@ static const struct beat_sum *beat_of_all(const struct keytable *beats, const st
 }
 
 /* Fills in the calls of all ranks that belong to a call of rank 0. Returns the time that they cover, the least of a rank.
- * 0: a rank has none, or they are an inner loop. */
+ * 0: a rank has none, or they are an inner loop, perhaps or (`surely`) in any case. */
 static double beat_take(struct beat *beat, const struct beat_list *list, const struct keytable *beats,
-                        const struct beat_sum *first)
+                        const struct beat_sum *first, bool surely)
 {
     double cover = INT32_MAX;
     int32_t bursts = 0;
@@ -139,7 +140,7 @@ static double beat_take(struct beat *beat, const struct beat_list *list, const s
             return 0;
         double own = cover_of(list, sum);
         cover = own < cover ? own : cover;
-        bursts += comes_in_bursts(sum);
+        bursts += comes_in_bursts(sum, surely);
         beat->keys[r] = sum->keyed.key[0];
         beat->skipped[r] = sum->count; /* all of them, so far */
         beat->count = sum->count < beat->count ? sum->count : beat->count;
@@ -149,8 +150,9 @@ static double beat_take(struct beat *beat, const struct beat_list *list, const s
     return 2 * bursts > list->of->ranks ? 0 : cover;
 }
 
-/* Of the loops of rank 0 that cover most: the one with most calls. */
-static const struct beat_sum *loop_find(struct beat *beat, const struct beat_list *list, const struct keytable *beats)
+/* Of the loops of rank 0 that cover most: the one with most calls. `surely`: as above. */
+static const struct beat_sum *loop_find(struct beat *beat, const struct beat_list *list, const struct keytable *beats,
+                                        bool surely)
 {
     const struct beat_sum *best = NULL;
     double most = 0, calls = 0;
@@ -159,7 +161,7 @@ static const struct beat_sum *loop_find(struct beat *beat, const struct beat_lis
             size_t first, first_count = list->sums[i]->count;
             alike = alike_find(list, 0, first_count, &first);
             const struct beat_sum *sum = first_count >= PASSES_LEAST ? beat_of_rank(list, 0, first_count) : NULL;
-            double cover = sum ? beat_take(beat, list, beats, sum) : 0;
+            double cover = sum ? beat_take(beat, list, beats, sum, surely) : 0;
             if (reading == 0) {
                 most = cover > most ? cover : most;
             } else if (cover >= SAME_COVER * most && cover >= COVER_LEAST &&
@@ -182,8 +184,9 @@ int beat_find(struct beat *beat, const struct keytable *beats, const struct beat
             list.sums[list.count++] = (const struct beat_sum *)keyed;
     if (good && list.count)
         qsort(list.sums, list.count, sizeof *list.sums, sum_order);
-    const struct beat_sum *first = good ? loop_find(beat, &list, beats) : NULL;
-    if (!first || beat_take(beat, &list, beats, first) <= 0)
+    const struct beat_sum *first = good ? loop_find(beat, &list, beats, false) : NULL;
+    first = first || !good ? first : loop_find(beat, &list, beats, true);
+    if (!first || beat_take(beat, &list, beats, first, true) <= 0)
         beat->count = 0;
     free(list.sums);
     return good ? 0 : -1;

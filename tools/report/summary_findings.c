@@ -31,10 +31,10 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         return;
     for (size_t i = 0; i < findings->count; i++)
         all += !findings->list[i].note;
-    fprintf(out, "\nWhat stands out (of run, %s", findings->replayed ? "gained" : "by sums");
+    fprintf(out, "\nWhat stands out (of run, %s)", findings->replayed ? "gained" : "by sums");
     if (tight && all > most)
-        fprintf(out, "; %zu more: mpit-dump --full", all - most);
-    fprintf(out, ")\n");
+        fprintf(out, ", %zu more: mpit-dump --full", all - most);
+    fprintf(out, "\n");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
         const struct finding *finding = &findings->list[i];
         if (finding->note)

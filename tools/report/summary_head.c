@@ -197,7 +197,6 @@ static void selection_print(const struct summary *summary, const struct run_part
     if (summary->traced.part_ns && (summary->traced.replayed || summary->traced.passes.count))
         fprintf(out, "  analysed   the %s %s of %s\n", summary->traced.part_is_last ? "last" : "first",
                 text_of_ns(a, summary->traced.part_ns), text_of_seconds(b, summary->run_seconds.max));
-    summary_passes_line_print(summary, out);
     if (summary->trace_limit_ns)
         fprintf(out, "  trace      %s %s of the run%s (mpit_trace_limit_seconds)\n",
                 summary->trace_policy == TRACE_RING ? "at least the last" : "the first",
@@ -265,5 +264,6 @@ void summary_head_print(const struct summary *summary, const struct run_part *pa
         stalls_print(summary, out);
     if (!part)
         summary_efficiency_print(summary, out);
+    summary_passes_line_print(summary, out);
     summary_notes_print(summary, part, out);
 }

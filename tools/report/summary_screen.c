@@ -7,6 +7,7 @@
 #include "report/summary_findings.h"
 #include "report/summary_head.h"
 #include "report/summary_origin.h"
+#include "report/summary_passes.h"
 #include "report/summary_ranks.h"
 #include "report/summary_sites.h"
 
@@ -158,15 +159,18 @@ static char *head_text(const struct summary *summary, const struct findings *fin
     return text;
 }
 
-/* The caller frees it. */
-static char *below_text(const struct summary *summary, size_t most)
+/* The caller frees it. `most`: lines of the table. 0: the line of the passes, and no table */
+static char *part_text(const struct summary *summary, size_t most)
 {
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return NULL;
-    summary_below_print(summary, most, out);
+    if (most)
+        summary_below_print(summary, most, out);
+    else
+        summary_passes_line_print(summary, out);
     fclose(out);
     return text;
 }
@@ -181,9 +185,14 @@ void summary_screen_print(const struct summary *summary, FILE *out)
     unsigned used = head ? lines_of(head) : 0;
     char *found = findings_text(findings, used);
     used += found ? lines_of(found) : 0;
-    fprintf(out, "%s%s", head ? head : "", found ? found : "");
+    char *passes = part_text(summary, 0);
+    unsigned loop = passes ? lines_of(passes) : 0;
+    bool fits = used + loop + SITES_LEAST + 2 <= SCREEN_LINES; /* findings come first */
+    used += fits ? loop : 0;
+    fprintf(out, "%s%s%s", head ? head : "", passes && fits ? passes : "", found ? found : "");
+    free(passes);
     unsigned room = used + 3 < SCREEN_LINES ? SCREEN_LINES - used - 2 : 1;
-    char *below = room < BOTH_TABLES ? NULL : below_text(summary, room / 2 - 1);
+    char *below = room < BOTH_TABLES ? NULL : part_text(summary, room / 2 - 1);
     unsigned sites = room - (below ? lines_of(below) : 0);
     summary_costly_print(summary, sites < SITES_SHOWN ? sites : SITES_SHOWN, out);
     fprintf(out, "%s", below ? below : "");

@@ -108,6 +108,16 @@ static void summary_check(const struct output_dir *dir, const struct output_wish
     refusal_warn(&wish->refusal, "the summary cannot be written to %s: %s", path, strerror(problem));
 }
 
+/* A collector that is at work there has until then to bring them: it flushes results to the disk after mpit-run has shown them. */
+static bool recordings_wait(const char *spool)
+{
+    enum { COLLECTOR_MS = 2000 };
+    int lock = run_dir_count(spool) > 0 ? spool_lock(spool, COLLECTOR_MS) : -1;
+    if (lock >= 0)
+        close(lock);
+    return run_dir_count(spool) > 0;
+}
+
 /* Returns text if recordings of an earlier job wait in a spool of the directory. They would be a job of this run, too. */
 static const char *waiting_find(const struct output_dir *dir)
 {
@@ -115,7 +125,7 @@ static const char *waiting_find(const struct output_dir *dir)
     struct spool_list spools;
     size_t at = 0;
     bool found = spools_find(&spools, dir->path) == 0;
-    while (found && at < spools.count && run_dir_count(spools.list[at].path) <= 0)
+    while (found && at < spools.count && !recordings_wait(spools.list[at].path))
         at++;
     found = found && at < spools.count;
     if (found)

@@ -12,7 +12,7 @@ for mpi in openmpi mpich; do
     for ranks in 1 2 4; do
         for trace in "" --trace; do
             name="mixture-$mpi with $ranks processes, seed $seed, $rounds rounds${trace:+, traced}"
-            run=$work/run
+            fresh_run
             record="$build/bin/mpit-run --quiet $trace --output $run"
             if launch "$mpi" "$ranks" "$build/tests/mixture-$mpi" "$work/file" "$seed" "$rounds" >"$work/out" 2>&1 </dev/null; then
                 ok "$name: $(sed -n 's/^seed.*: //p' "$work/out")"

@@ -69,6 +69,28 @@ TEST(inner_loop_is_no_beat)
     assert_int_equal(beat.keys[0], beat_key(2, 1, -1));
 }
 
+/* 512 calls in each pass: one in 512 of the times between them is long, but another call has the passes. */
+TEST(long_inner_loop_is_no_beat)
+{
+    for (int32_t r = 0; r < RANKS; r++) {
+        for (uint64_t i = 0; i < 20; i++)
+            loop(1, r, 512, i * 10 * MS, MS / 1000);
+        loop(2, r, 20, 5 * MS, 10 * MS);
+    }
+    find(200 * MS, false, false);
+    assert_int_equal(beat.count, 20);
+}
+
+/* A few slow passes take most of the time. */
+TEST(slow_passes_are_passes)
+{
+    for (int32_t r = 0; r < RANKS; r++)
+        for (uint64_t i = 0; i < 1000; i++)
+            count(1, r, i * MS + i / 240 * 1000 * MS);
+    find(5000 * (uint64_t)MS, false, false);
+    assert_int_equal(beat.count, 1000);
+}
+
 TEST(no_loop)
 {
     for (int32_t r = 0; r < RANKS; r++) {

@@ -13,7 +13,7 @@ enum { PART_SLACK = 2 };
 #define SAME_COVER 0.9
 
 /* A pass of 2 to this power times the usual length is long. An inner loop has so many, and one in so many, or more. */
-enum { LONG = 2, LONG_LEAST = 3, LONG_PART = 20 };
+enum { LONG = 2, LONG_LEAST = 3, LONG_PART = 8 };
 
 uint64_t beat_key(uint32_t place, unsigned function, int32_t peer)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PASS_MS 3
+#define PASS_MS 8
 
 static int rank, size, passes;
 
@@ -60,7 +60,7 @@ static void run_checked(void)
 static void run_outliers(void)
 {
     for (int i = 0; i < passes; i++) {
-        sleep_ms(rank == 1 && i >= 20 && i < 24 ? 30 : PASS_MS);
+        sleep_ms(rank == 1 && i >= 20 && i < 24 ? 80 : PASS_MS);
         sum_of(i, MPI_COMM_WORLD);
     }
 }
@@ -68,7 +68,7 @@ static void run_outliers(void)
 static void run_single(void)
 {
     for (int i = 0; i < passes; i++) {
-        sleep_ms(rank == size - 1 && i == 30 ? 60 : PASS_MS);
+        sleep_ms(rank == size - 1 && i == 30 ? 150 : PASS_MS);
         sum_of(i, MPI_COMM_WORLD);
     }
 }
@@ -76,7 +76,7 @@ static void run_single(void)
 static void run_drift(void)
 {
     for (int i = 0; i < passes; i++) {
-        sleep_ms(PASS_MS + (rank == size - 1 ? 12. * i / passes : 0));
+        sleep_ms(PASS_MS + (rank == size - 1 ? 30. * i / passes : 0));
         sum_of(i, MPI_COMM_WORLD);
     }
 }

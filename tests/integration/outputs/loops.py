@@ -42,7 +42,9 @@ def slow_check(first, last, rank):
         return
     expect("rank", slow["rank"], rank)
     if first:
-        expect("slow passes", (slow["first"], slow["last"], slow["drifts"]), (first, last, False))
+        # the machine may stumble in a pass beside them
+        if not first - 2 <= slow["first"] <= first or not last <= slow["last"] <= last + 2 or slow["drifts"]:
+            faults.append(f"slow passes: {slow['first']} to {slow['last']}, not {first} to {last}")
     else:
         expect("drifts", slow["drifts"], True)
     for end in "from", "to":
@@ -67,7 +69,7 @@ else:
         slow_check(31, 31, ranks - 1)
     elif mode == "drift":
         slow_check(None, None, ranks - 1)
-    elif told["slow"] and slow_cost() > 0.1 * job["run_seconds"]["max"]:  # a machine stumbles now and then
+    elif told["slow"] and slow_cost() > 0.25 * job["run_seconds"]["max"]:  # a machine stumbles now and then
         faults.append(f"slow passes: {told['slow']['first']} to {told['slow']['last']}")
 for fault in faults:
     print(fault)

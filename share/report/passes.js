@@ -71,9 +71,7 @@ function passesHeading(passes) {
 }
 
 function slowText(slow) {
-  if (!slow) return "";
-  if (slow.rank === null) return slow.in_mpi ? "What these passes take longer is time in MPI. " : "";
-  if (slow.rank_seconds === null) return "Rank " + slow.rank + " is outside of MPI for longer there. ";
+  if (!slow || slow.rank_seconds === null) return "";
   return "Rank " + slow.rank + " takes " + textsOf.s(slow.rank_seconds) + " there" +
       (slow.from && slow.to ? " between " + beatText(slow.from) + " and " + beatText(slow.to) : " outside of MPI") +
       (slow.rank_mean_seconds === null ? ". " : ", on average " + textsOf.s(slow.rank_mean_seconds) + ". ");

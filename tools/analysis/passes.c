@@ -273,10 +273,7 @@ static void window_close(struct passes *passes, int32_t rank, size_t window)
 {
     struct pass_rank *own = &passes->list[rank];
     struct pass_sums *sum = &passes->windows[window];
-    if (own->useful_ns > sum->most_ns) {
-        sum->most_ns = own->useful_ns;
-        sum->most_rank = rank;
-    }
+    sum->most_ns = own->useful_ns > sum->most_ns ? own->useful_ns : sum->most_ns;
     own->useful_ns = 0;
 }
 

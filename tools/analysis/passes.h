@@ -56,10 +56,9 @@ struct pass_clock {
     double ideal_ns; /* time on the free network */
 };
 
-/* What all ranks did in a window, and the rank that was outside of MPI longest. */
+/* What all ranks did in a window, and how long the one was outside of MPI that was there longest. */
 struct pass_sums {
     uint64_t computing_ns, off_ns, work_ns, stalled_ns, most_ns;
-    int32_t most_rank;
 };
 
 /* The longest computation of a window. */

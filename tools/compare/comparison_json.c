@@ -31,7 +31,7 @@ static json_t *rank_count_json(uint32_t ranks)
 
 json_t *comparison_json(const struct comparison *comparison)
 {
-    static const char *const kinds[COMPARED_KINDS] = {"run", "function", "callsite", "communicator", "rank", "", ""};
+    static const char *const kinds[COMPARED_TIMED] = {"run", "function", "callsite", "communicator", "rank"};
     json_t *rows = json_array(), *findings = json_array(), *efficiencies = json_array();
     for (size_t i = 0; i < comparison->count; i++) {
         const struct comparison_row *row = &comparison->rows[i];

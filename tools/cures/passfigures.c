@@ -121,82 +121,29 @@ bool slow_passes_find(struct slow_passes *slow, const double *ns, size_t count, 
 
 /* ---- their cause ------------------------------------------------------------------------------------------------- */
 
-static bool window_is_slow(const struct passes *passes, const struct slow_passes *slow, size_t window)
-{
-    return window >= pass_window_of(passes, slow->first) && window <= pass_window_of(passes, slow->last);
-}
-
-/* Passes of a window. */
-static double passes_in(const struct passes *passes, size_t window)
-{
-    uint64_t timed = passes->beat->count - 1, count = passes->window_count;
-    return (double)(((window + 1) * timed + count - 1) / count - (window * timed + count - 1) / count);
-}
-
-/* A figure of a pass, the mean of the window: what the rank that computes longest computes, or all ranks together. */
-static double computed(const struct passes *passes, size_t window, bool all)
-{
-    const struct pass_sums *is = &passes->windows[window];
-    return (double)(all ? is->computing_ns + is->off_ns : is->most_ns) / passes_in(passes, window);
-}
-
-/* How much more of it all passes of the slow windows have than passes of the others. Those of a drift are compared with the first
- * quarter. */
-static double computed_more(const struct passes *passes, const struct slow_passes *slow, bool all)
-{
-    double room[PASS_WINDOWS], more = 0;
-    size_t others = 0;
-    for (size_t w = 0; w < passes->window_count; w++)
-        if (!window_is_slow(passes, slow, w) && (!slow->drifts || w < passes->window_count / QUARTERS))
-            room[others++] = computed(passes, w, all);
-    double usual = median_take(room, others);
-    for (size_t w = 0; w < passes->window_count; w++)
-        if (window_is_slow(passes, slow, w))
-            more += (computed(passes, w, all) - usual) * passes_in(passes, w);
-    return more;
-}
-
-/* The slow window in which a single computation, or a rank, takes longest. */
-static size_t longest_find(const struct passes *passes, const struct slow_passes *slow, bool single)
+/* The slow window in which a single computation takes longest. */
+static size_t longest_find(const struct passes *passes, const struct slow_passes *slow)
 {
     size_t longest = pass_window_of(passes, slow->first);
     for (size_t w = longest; w <= pass_window_of(passes, slow->last); w++)
-        if (single ? passes->longest[w].ns > passes->longest[longest].ns
-                   : computed(passes, w, false) > computed(passes, longest, false))
-            longest = w;
+        longest = passes->longest[w].ns > passes->longest[longest].ns ? w : longest;
     return longest;
 }
 
 /* One computation is the cause if it exceeds its rank's mean there by enough. */
-static bool segment_take(struct slow_passes *slow, const struct analysis *reading, const struct pass_longest *longest)
+static void segment_take(struct slow_passes *slow, const struct analysis *reading, const struct pass_longest *longest)
 {
     const struct segment_sum *sum =
         keytable_find(&reading->segments.sums, longest->segment, (uint64_t)(uint32_t)longest->rank);
     const struct segment_pair *pair = segment_pair_of(&reading->segments, longest->segment);
     uint64_t mean = sum && sum->count > 1 ? (sum->ns - longest->ns) / (sum->count - 1) : 0;
     if (!pair || !sum || (double)longest->ns - (double)mean < EXPLAINED * (double)(slow->ns - slow->usual_ns))
-        return false;
+        return;
     slow->rank = longest->rank;
     slow->from = call_place_hash(reading->places, (uint32_t)pair->keyed.key[0]);
     slow->to = call_place_hash(reading->places, (uint32_t)pair->keyed.key[1]);
     slow->own_ns = longest->ns;
     slow->mean_ns = mean;
-    return true;
-}
-
-static void cause_find(struct slow_passes *slow, const struct analysis *reading)
-{
-    const struct passes *passes = reading->passes;
-    double count = (double)(slow->last - slow->first + 1);
-    double more = EXPLAINED * (double)(slow->ns - slow->usual_ns) * count;
-    bool others = slow->drifts || pass_window_of(passes, slow->first) > 0 ||
-                  pass_window_of(passes, slow->last) + 1 < passes->window_count;
-    if (segment_take(slow, reading, &passes->longest[longest_find(passes, slow, true)]) || !others)
-        return;
-    if (computed_more(passes, slow, false) >= more)
-        slow->rank = passes->windows[longest_find(passes, slow, false)].most_rank;
-    else
-        slow->in_mpi = computed_more(passes, slow, true) < more;
 }
 
 /* ---- the passes -------------------------------------------------------------------------------------------------- */
@@ -250,7 +197,7 @@ void pass_figures_take(struct summary *summary, const struct analysis *reading)
     windows_take(told, passes, !reading->no_ideal);
     if (slow_passes_find(&slow, ns, timed, run_ns)) {
         if (slow.first)
-            cause_find(&slow, reading);
+            segment_take(&slow, reading, &reading->passes->longest[longest_find(reading->passes, &slow)]);
         told->slow = slow;
     }
     told->median_ns = (uint64_t)median_take(ns, timed);

@@ -14,9 +14,9 @@ enum { FINDINGS_SHOWN = 3 };
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out);
 /* A line for each note, and for a lack of processors. */
 void finding_notes_print(const struct findings *findings, FILE *out);
-/* Sets "findings", and "not_judged": why there are none on times. */
 /* {"function", "file", "line", "mpi"}: the place of a site. null: NULL, or not known */
 json_t *finding_place_json(const struct summary *summary, const struct summary_site *site);
+/* Sets "findings", and "not_judged": why there are none on times. */
 void summary_findings_put(json_t *json, const struct summary *summary);
 
 #endif

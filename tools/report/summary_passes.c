@@ -69,15 +69,11 @@ static const char *times_text(uint64_t ns, uint64_t usual_ns, char text[TIMES_BY
 static void slow_cause_print(const struct facts *facts, const struct slow_passes *slow, FILE *out)
 {
     char own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES], where[SEGMENT_TEXT_BYTES];
-    if (slow->rank < 0) {
-        fprintf(out, slow->in_mpi ? ": more time in MPI." : ".");
+    if (!slow->own_ns) { /* no single computation is the cause */
+        fprintf(out, ".");
         return;
     }
     finding_segment_text(facts, slow->from, slow->to, where);
-    if (!slow->own_ns) {
-        fprintf(out, ": rank %" PRId32 " is outside of MPI for longer.", slow->rank);
-        return;
-    }
     fprintf(out, ": rank %" PRId32 " takes %s%s", slow->rank, text_of_ns(own, slow->own_ns),
             where[0] ? where : " outside of MPI");
     fprintf(out, slow->mean_ns ? ", on average %s." : ".", text_of_ns(mean, slow->mean_ns));
@@ -167,13 +163,13 @@ static json_t *slow_json(const struct summary *summary, const struct slow_passes
     if (!slow->first)
         return json_null();
     bool known = slow->own_ns != 0;
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "first", count_json(slow->first),
-                     "last", count_json(slow->last), "drifts", (int)slow->drifts, "seconds",
-                     figure_json(seconds_of(slow->ns)), "usual_seconds", figure_json(seconds_of(slow->usual_ns)),
-                     "rank", slow->rank >= 0 ? json_integer(slow->rank) : json_null(), "from",
-                     beat_json(summary, slow->from), "to", beat_json(summary, slow->to), "rank_seconds",
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "first", count_json(slow->first), "last",
+                     count_json(slow->last), "drifts", (int)slow->drifts, "seconds", figure_json(seconds_of(slow->ns)),
+                     "usual_seconds", figure_json(seconds_of(slow->usual_ns)), "rank",
+                     slow->rank >= 0 ? json_integer(slow->rank) : json_null(), "from", beat_json(summary, slow->from),
+                     "to", beat_json(summary, slow->to), "rank_seconds",
                      known ? figure_json(seconds_of(slow->own_ns)) : json_null(), "rank_mean_seconds",
-                     slow->mean_ns ? figure_json(seconds_of(slow->mean_ns)) : json_null(), "in_mpi", (int)slow->in_mpi);
+                     slow->mean_ns ? figure_json(seconds_of(slow->mean_ns)) : json_null());
 }
 
 /* Sums of all ranks. */

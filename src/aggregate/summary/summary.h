@@ -172,8 +172,7 @@ struct slow_passes {
     uint64_t first, last;     /* 0: there are none */
     bool drifts;              /* they get longer all the time: the last quarter of all */
     uint64_t ns, usual_ns;    /* a pass: the mean here, and the usual one */
-    int32_t rank;             /* that computes longer there. -1: not known, or */
-    bool in_mpi;              /* it is in MPI */
+    int32_t rank;             /* that computes longer there. -1: not known */
     uint64_t from, to;        /* hashes of the sites around this computation. 0: not known */
     uint64_t own_ns, mean_ns; /* how long that takes there, and this rank there otherwise. 0: not known */
 };

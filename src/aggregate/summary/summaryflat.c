@@ -175,8 +175,8 @@ static bool traced_is_sound(struct summary_traced *traced)
     bool windows = passes->count <= PASSES_MOST &&
                    (!passes->window_count || passes->window_count == (timed < PASS_WINDOWS ? timed : PASS_WINDOWS)) &&
                    passes->slow.first <= passes->slow.last && passes->slow.last <= passes->count;
-    bool sound = slow[offsetof(struct slow_passes, drifts)] <= 1 && slow[offsetof(struct slow_passes, in_mpi)] <= 1 &&
-                 windows && bytes[offsetof(struct summary_traced, there)] <= 1 &&
+    bool sound = slow[offsetof(struct slow_passes, drifts)] <= 1 && windows &&
+                 bytes[offsetof(struct summary_traced, there)] <= 1 &&
                  bytes[offsetof(struct summary_traced, part_is_last)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
                  bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;

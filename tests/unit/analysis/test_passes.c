@@ -143,7 +143,6 @@ TEST(passes_have_what_ranks_did)
         assert_int_equal(passes->windows[w].stalled_ns, 6 * MS);
         assert_int_equal(passes->windows[w].work_ns, 8 * MS);
         assert_int_equal(passes->windows[w].most_ns, 8 * MS);
-        assert_int_equal(passes->windows[w].most_rank, 1);
         assert_int_equal(passes->longest[w].rank, 1);
         assert_int_equal(passes->longest[w].segment, 7);
         assert_int_equal(passes->ends[w + 1] - passes->ends[w], 10 * MS);

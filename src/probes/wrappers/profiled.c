@@ -47,12 +47,14 @@ static void decide(enum rule rule)
         struct wrapped *w = &wrapped[i];
         char profiled_name[64] = "P";
         strncat(profiled_name, w->name, sizeof profiled_name - 2);
-        w->profiled = native_symbol(profiled_name);
+        void *profiled = native_symbol(profiled_name);
         bool wanted = rule == ALL || (rule == WHERE_REPLACED && is_replaced(w->name));
-        w->way = !w->profiled                                  ? PROFILED_LEFT
-                 : rule == PASS                                ? PROFILED_PASS
-                 : wanted && is_library(*w->next, w->profiled) ? PROFILED_WRAPPER
-                                                               : PROFILED_ROUTE;
+        enum profiled_way way = !profiled                                  ? PROFILED_LEFT
+                                : rule == PASS                             ? PROFILED_PASS
+                                : wanted && is_library(*w->next, profiled) ? PROFILED_WRAPPER
+                                                                           : PROFILED_ROUTE;
+        __atomic_store_n(&w->profiled, profiled, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->way, way, __ATOMIC_RELEASE); /* MPI_Init may set the gates just now */
     }
     switchboard_set();
 }

@@ -52,9 +52,11 @@ static void wrapped_set(const struct wrapped *w)
     void *body = body_of(w, mode_of(w->kind));
     /* before the next definitions are known the wrapper finds them */
     gate_set(w->gate, body ? body : __atomic_load_n(w->next, __ATOMIC_ACQUIRE));
-    bool passes = !body || w->way == PROFILED_PASS;
-    if (w->way != PROFILED_LEFT)
-        gate_set(w->gate_profiled, passes ? w->profiled : w->way == PROFILED_WRAPPER ? body : w->route);
+    enum profiled_way way = __atomic_load_n(&w->way, __ATOMIC_ACQUIRE);
+    void *profiled = __atomic_load_n(&w->profiled, __ATOMIC_RELAXED);
+    bool passes = !body || way == PROFILED_PASS;
+    if (way != PROFILED_LEFT)
+        gate_set(w->gate_profiled, passes ? profiled : way == PROFILED_WRAPPER ? body : w->route);
 }
 
 static void switches_set(void)

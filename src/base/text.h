@@ -12,6 +12,17 @@ static inline bool text_begins(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+/* Returns whether it begins with one of the words, which blanks separate. */
+static inline bool text_begins_with_one(const char *text, const char *words)
+{
+    for (size_t bytes; *words; words += bytes + (words[bytes] == ' ')) {
+        bytes = strcspn(words, " ");
+        if (bytes && strncmp(text, words, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Returns false for a text that is no more than the suffix. */
 static inline bool text_ends(const char *text, const char *suffix)
 {

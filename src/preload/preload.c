@@ -28,6 +28,7 @@
 
 #define PRELOAD_PREFIX "mpit_gate_"
 #include "trampoline.h"
+#include "base/text.h"
 #include "site/setting.h"
 
 TRAMPOLINES;
@@ -64,16 +65,6 @@ static bool refuses;                   /* no recorder will be loaded: every gate
 static char problem[PROBLEM_BYTES];    /* the reason. "": there is none */
 static char here[PATH_MAX];            /* the directory of libmpit.so and the recorders, with a slash at the end */
 
-static bool begins_with_one(const char *text, const char *words)
-{
-    for (size_t bytes; *words; words += bytes + 1) {
-        bytes = strcspn(words, " ");
-        if (bytes && strncmp(text, words, bytes) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* The search opens the libraries one by one, and not while the loader's list is held. */
 struct fortran_search {
     int left;
@@ -87,7 +78,7 @@ static int fortran_judge(struct dl_phdr_info *info, size_t bytes, void *data)
     bool is = false;
     (void)bytes;
     for (size_t i = 0; i < BACKEND_COUNT && !is; i++)
-        is = begins_with_one(base, backends[i].fortran);
+        is = text_begins_with_one(base, backends[i].fortran);
     if (!is || strlen(info->dlpi_name) >= PATH_MAX || search->left-- > 0)
         return 0;
     strcpy(search->path, info->dlpi_name);
@@ -136,7 +127,7 @@ static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
     bool is = strncmp(base, "libmpi", 6) == 0 && strncmp(base, "libmpit", 7) != 0;
     (void)bytes;
     for (size_t i = 0; i < BACKEND_COUNT && !is; i++)
-        is = begins_with_one(base, backends[i].libraries);
+        is = text_begins_with_one(base, backends[i].libraries);
     if (is && strlen(info->dlpi_name) < PATH_MAX)
         strcpy(found, info->dlpi_name);
     return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0 ||
@@ -180,7 +171,7 @@ static const struct backend *backend_here(void)
 {
     const char *source = source_name();
     for (size_t i = 0; i < BACKEND_COUNT; i++)
-        if (!backends[i].marker[0] && begins_with_one(source, backends[i].libraries))
+        if (!backends[i].marker[0] && text_begins_with_one(source, backends[i].libraries))
             return &backends[i];
     for (size_t i = 0; i < BACKEND_COUNT; i++)
         if (backends[i].marker[0] && symbol_next(backends[i].marker))

@@ -39,23 +39,11 @@ struct joining {
     struct keyed **delays; /* sorted */
 };
 
-/* Libraries of the C library and of compilers. The user wants to know who called them. */
-static bool is_runtime(const char *module)
-{
-    static const char *const names[] = {"libc.so",      "libc-",    "libm.so",    "libm-",      "libmvec",
-                                        "libpthread",   "ld-linux", "libgcc_s.",  "libstdc++.", "libgfortran.",
-                                        "libquadmath.", "libgomp.", "linux-vdso", "[vdso]"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_begins(module, names[i]))
-            return true;
-    return false;
-}
-
 /* The innermost function whose source is known, and which is in no runtime library. Without any, the innermost one. */
 static const struct stack_frame *frame_choose(const struct stack_sample *sample)
 {
     for (unsigned i = sample->count; i-- > 0;)
-        if (sample->frames[i].file && sample->frames[i].line && !is_runtime(sample->frames[i].frame->module))
+        if (sample->frames[i].file && sample->frames[i].line && !frame_is_runtime(sample->frames[i].frame))
             return &sample->frames[i];
     return &sample->frames[sample->count - 1];
 }

@@ -72,6 +72,7 @@ static int line_count(struct profile *profile, const struct stack_sample *sample
     return 0;
 }
 
+/* What a function of the C library or of a compiler does counts for its caller. */
 static int functions_count(struct profile *profile, const struct stack_sample *sample)
 {
     const struct stack_frame *last = NULL;
@@ -84,7 +85,8 @@ static int functions_count(struct profile *profile, const struct stack_sample *s
         if (function->last_sample != profile->sum.samples) /* the number of this one, from 1 */
             function->total_ns += sample->weight_ns;
         function->last_sample = profile->sum.samples;
-        last = &sample->frames[i];
+        if (!last || !frame_is_runtime(frame) || frame_is_runtime(last->frame))
+            last = &sample->frames[i];
     }
     if (!last)
         return 0;

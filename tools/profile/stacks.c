@@ -105,20 +105,32 @@ static const struct source *source_of(struct stacks *stacks, const char *text)
     return source;
 }
 
+/* Returns whether a function of C++ is in namespace std. Its name may begin with the type that it returns. */
+static bool is_in_std(const char *name)
+{
+    const char *begin = name + strcspn(name, "<(");
+    while (begin > name && begin[-1] != ' ')
+        begin--;
+    return text_begins_with_one(begin, "std:: __gnu_cxx::") || text_begins(name, "operator new") ||
+           text_begins(name, "operator delete");
+}
+
+bool frame_is_runtime(const struct frame *frame)
+{
+    return is_in_std(frame->name) ||
+           text_begins_with_one(frame->module,
+                                "libc.so libc- libm.so libm- libmvec libpthread ld-linux libgcc_s. libstdc++. "
+                                "libgfortran. libquadmath. libgomp. linux-vdso [vdso]");
+}
+
 /* Names of Open MPI, MPICH and their relatives. A program's own libraries may also begin with libmpi. */
 static bool is_mpi(const char *module)
 {
-    static const char *const names[] = {
-        "libmpi.",       "libmpi_cxx.", "libmpi_mpifh.", "libmpi_usempi", "libmpi_f77.",  "libmpi_f90.",
-        "libmpi_java.",  "libmpi_abi.", "libmpi_ilp64.", "libmpi_dbg",    "libmpi_gtl",   "libmpi_cray",
-        "libmpi_gnu",    "libmpi_amd",  "libmpi_aocc",   "libmpi_pgi",    "libmpi_mt.",   "libmpi_intel",
-        "libmpi_nvidia", "libmpi_ibm",  "libmpich",      "libmpicxx.",    "libmpichcxx.", "libmpichf90.",
-        "libmpifort.",   "libmpigf.",   "libmpigc",      "libmpijava.",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (text_begins(module, names[i]))
-            return true;
-    return false;
+    return text_begins_with_one(module,
+                                "libmpi. libmpi_cxx. libmpi_mpifh. libmpi_usempi libmpi_f77. libmpi_f90. libmpi_java. "
+                                "libmpi_abi. libmpi_ilp64. libmpi_dbg libmpi_gtl libmpi_cray libmpi_gnu libmpi_amd "
+                                "libmpi_aocc libmpi_pgi libmpi_mt. libmpi_intel libmpi_nvidia libmpi_ibm libmpich "
+                                "libmpicxx. libmpichcxx. libmpichf90. libmpifort. libmpigf. libmpigc libmpijava.");
 }
 
 static struct spot *spot_make(struct walk *walk, const struct module *module, uint64_t pc)

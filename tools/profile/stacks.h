@@ -34,6 +34,9 @@ struct frame {
     char *name, *module; /* module: "" of MPI functions and the like */
 };
 
+/* Returns whether it belongs to the C library or to the one of a compiler. The user wants to know who called it. */
+bool frame_is_runtime(const struct frame *frame);
+
 struct stack_frame {
     const struct frame *frame;
     const char *file; /* source file, or NULL if unknown. Equal texts have equal addresses */

@@ -21,7 +21,7 @@ struct emission {
 };
 
 /* The number of series of each job (job_series_add), and of each process (process_series_add), without variables. */
-enum { JOB_SERIES = 5, PROCESS_SERIES = 10 };
+enum { JOB_SERIES = 7, PROCESS_SERIES = 10 };
 enum { SLOT_NAME_BYTES = 64 };
 
 /* A process that is gone without a recorded end was killed, or ended by _exit(). */
@@ -254,6 +254,14 @@ static void job_series_add(struct emission *emission, const struct observed_job 
               "1: stalls and work are known apart. 0: all time in calls counts as work.", job->stall_known);
     gauge_add(emission, "mpit_job_longest_call_seconds", "Duration of the oldest call now in progress on this node.",
               longest);
+    if (job->passes.place) {
+        counter_add(emission, "mpit_job_passes",
+                    "Passes of the program's loop, of the process on this node that has fewest. Falls if another call "
+                    "counts them.",
+                    job->passes.count);
+        gauge_add(emission, "mpit_job_pass_age_seconds", "Time since the count of passes changed last.",
+                  job->pass_age_ns);
+    }
     text_label(&emission->labels, "program", job->program, sizeof job->program);
     text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
     labels_add(&emission->labels, "user", job->user);

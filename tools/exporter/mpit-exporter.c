@@ -7,7 +7,7 @@
  */
 #include "exporter/httpserver.h"
 #include "base/processlife.h"
-#include "job/livefind.h"
+#include "live/livefind.h"
 #include "exporter/metrics.h"
 #include "base/options.h"
 #include "base/systemclock.h"

@@ -22,7 +22,8 @@
 #ifndef MPIT_TOOLS_OBSERVATION_H
 #define MPIT_TOOLS_OBSERVATION_H
 
-#include "job/live.h"
+#include "live/live.h"
+#include "live/livesites.h"
 #include "exporter/metrictable.h"
 #include "exporter/usefultime.h"
 #include "base/username.h"
@@ -91,6 +92,8 @@ struct observed_job {
     struct observed_process **processes;                               /* by rank */
     size_t count;
     struct figure_set ended, total; /* total: of all processes, if requested */
+    struct live_passes passes;      /* of its processes on this node, */
+    uint64_t pass_ns, pass_age_ns;  /* when there was one last (CLOCK_MONOTONIC), and how long before the last look */
     bool shown;
 };
 
@@ -107,6 +110,7 @@ struct observation {
     struct metric_table metrics;
     struct observed_job *jobs;
     size_t job_count;
+    struct call_places *places;
     uint64_t looks, looks_failed;
     uint64_t unreadable_now, unreadable; /* processes with unreadable files: at this look, in all */
     uint64_t rankless_now;               /* processes that had no rank yet */

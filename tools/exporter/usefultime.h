@@ -10,7 +10,7 @@
 #ifndef MPIT_TOOLS_USEFULTIME_H
 #define MPIT_TOOLS_USEFULTIME_H
 
-#include "job/live.h"
+#include "live/live.h"
 
 struct useful_time {
     bool known; /* false: calls are not timed, or not recorded, or the process is in MPI_Init */

@@ -1,6 +1,7 @@
 #include "job/select.h"
 
 #include "base/array.h"
+#include "base/units.h"
 #include "settings/filter.h"
 
 #include <errno.h>
@@ -27,40 +28,16 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
     return 0;
 }
 
-/* A time with its unit, seconds without one. */
-static bool time_read(const char **text, int64_t *ns)
-{
-    static const struct {
-        const char *name;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
-    char *end;
-    if ((**text < '0' || **text > '9') && **text != '.')
-        return false;
-    double value = strtod(*text, &end);
-    size_t letters = strcspn(end, ":");
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (strlen(units[i].name) == letters && strncmp(end, units[i].name, letters) == 0) {
-            *text = end + letters;
-            value = value * units[i].ns;
-            if (!(value < 9e18))
-                return false;
-            *ns = (int64_t)llround(value);
-            return true;
-        }
-    return false;
-}
-
 int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
 {
     const char *at = text;
     selection->windowed = true;
     selection->from_ns = INT64_MIN;
     selection->to_ns = INT64_MAX;
-    bool good = *at == ':' || time_read(&at, &selection->from_ns);
+    bool good = *at == ':' || ns_of_text(&at, &selection->from_ns);
     good = good && *at == ':' && text[1];
     if (good && *++at)
-        good = time_read(&at, &selection->to_ns) && *at == '\0' && selection->to_ns >= selection->from_ns;
+        good = ns_of_text(&at, &selection->to_ns) && *at == '\0' && selection->to_ns >= selection->from_ns;
     if (good)
         return 0;
     snprintf(problem, SELECT_PROBLEM_BYTES,

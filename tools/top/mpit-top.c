@@ -3,7 +3,7 @@
  * the jobs.
  */
 #include "format/label.h"
-#include "job/livefind.h"
+#include "live/livefind.h"
 #include "base/options.h"
 #include "base/ranklist.h"
 #include "base/systemclock.h"

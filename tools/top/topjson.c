@@ -172,6 +172,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_object_set_new(object, "directory", job->directory[0] ? json_string(job->directory) : json_null());
     json_object_set_new(object, "efficiency", efficiency_json(&job->efficiency));
     json_object_set_new(object, "passes", passes_json(&job->passes, places));
+    json_object_set_new(object, "sites", top_sites_json(job, places));
     json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
     json_object_set_new(object, "deadlock_ranks", circle_json(job));

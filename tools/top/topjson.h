@@ -11,4 +11,7 @@
 /* ranks is a list (ranklist.h) of the wanted ranks, or NULL for all. Returns NULL without memory. */
 json_t *top_json(const struct top_model *model, const struct live *live, const char *ranks);
 
+/* topsites.c: the places that take longest in the last interval. */
+json_t *top_sites_json(const struct top_job *job, struct call_places *places);
+
 #endif

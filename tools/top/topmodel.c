@@ -299,6 +299,31 @@ static void ranks_forget(struct top_model *model, struct top_job *job)
     free(ranks);
 }
 
+static void sites_update(struct top_job *job, const struct live_job *live, struct call_places *places)
+{
+    struct top_passes before = job->passes;
+    keytable_release(&job->sites_before, NULL);
+    job->sites_before = job->sites;
+    job->sites = live_sites_read(live, places);
+    struct live_passes found = live_passes_find(&job->sites, live, before.place);
+    bool goes_on = found.place && found.place == before.place && found.count >= before.count;
+    uint64_t passes = goes_on ? found.count - before.count : found.count, ns = goes_on ? job->interval_ns : job->run_ns;
+    job->passes = (struct top_passes){.place = found.place,
+                                      .count = found.count,
+                                      .per_second = ns ? (double)passes * 1e9 / (double)ns : 0,
+                                      .none_ns = goes_on && !passes ? before.none_ns + job->interval_ns : 0};
+}
+
+static void past_add(struct top_job *job)
+{
+    size_t at = job->past.count % TOP_PAST;
+    if (!job->sharing || !job->interval_ns)
+        return;
+    job->past.share[at] = (float)job->rates.mpi;
+    job->past.run_ns[at] = job->run_ns;
+    job->past.count++;
+}
+
 static int job_update(struct top_model *model, struct top_job *job, const struct live_job *from)
 {
     if (!ARRAY_RESIZED(job->ranks, from->count + 1))
@@ -319,7 +344,8 @@ static int job_update(struct top_model *model, struct top_job *job, const struct
     top_origin_find(job, from);
     top_waits_find(job, from);
     top_finding_make(job);
-    top_passes_find(job, from, model->places);
+    sites_update(job, from, model->places);
+    past_add(job);
     return comms_make(job);
 }
 
@@ -327,6 +353,8 @@ static void job_release(struct top_job *job)
 {
     comms_release(job);
     keytable_release(&job->table, rank_free);
+    keytable_release(&job->sites, NULL);
+    keytable_release(&job->sites_before, NULL);
     free(job->ranks);
 }
 

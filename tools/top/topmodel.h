@@ -21,8 +21,7 @@
 #include "format/counter.h"
 #include "base/keytable.h"
 #include "format/label.h"
-#include "report/callplaces.h"
-#include "job/live.h"
+#include "live/livesites.h"
 #include "waiting/waiting.h"
 #include "top/topfinding.h"
 #include "base/username.h"
@@ -140,6 +139,14 @@ struct top_passes {
     uint64_t none_ns; /* since the last one. 0: there was one in the last interval */
 };
 
+/* The last intervals: their share in MPI, and when they ended. The newest is at (count - 1) % TOP_PAST. */
+enum { TOP_PAST = 240 };
+struct top_past {
+    float share[TOP_PAST];
+    uint64_t run_ns[TOP_PAST];
+    size_t count;
+};
+
 struct top_job {
     struct keyed keyed; /* its number, 1 */
     uint64_t job;
@@ -165,6 +172,8 @@ struct top_job {
     struct top_figures now;
     struct top_rates rates;
     struct efficiency efficiency; /* of the last interval */
+    struct top_past past;
+    struct keytable sites, sites_before; /* calls by place (livesites.h), at this look and the one before */
     struct top_passes passes;
     char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "": not known, or there is a circle */
     double sizes[3][BUCKET_COUNT];       /* by second */
@@ -205,9 +214,6 @@ void top_origin_find(struct top_job *job, const struct live_job *live);
 /* topfinding.c: finds the efficiencies of the last interval, and says what stands out. `circle` is known: a deadlock is
  * all that stands out, and has a line of its own. */
 void top_finding_make(struct top_job *job);
-
-/* toppasses.c: counts the passes of the program's loop. */
-void top_passes_find(struct top_job *job, const struct live_job *live, struct call_places *places);
 
 /* topfigures.c: reads the counters of one process. */
 /* -1: no memory */

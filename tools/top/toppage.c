@@ -272,6 +272,30 @@ static void head_passes(struct top_page *page, const struct top_job *job)
         top_page_add(page, 0, 0, "passes %s, %s a second", count, top_number(rate, job->passes.per_second));
 }
 
+enum { PAST_LEAST = 10, PAST_LABEL_COLUMNS = 24 };
+
+/* The share in MPI in the last minutes: a character an interval, the newest at the right end. */
+static void head_past(struct top_page *page, const struct top_job *job)
+{
+    static const char *const levels[2][8] = {
+        {"1", "2", "3", "4", "5", "6", "7", "8"},
+        {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"}};
+    const struct top_past *past = &job->past;
+    char strip[TOP_PAST * 4] = "", since[UNIT_TEXT_BYTES];
+    size_t most = past->count < TOP_PAST ? past->count : TOP_PAST, used = 0;
+    size_t columns = page->width > PAST_LABEL_COLUMNS ? (size_t)(page->width - PAST_LABEL_COLUMNS) : 0;
+    size_t shown = most < columns ? most : columns;
+    if (shown < PAST_LEAST)
+        return;
+    for (size_t i = past->count - shown; i < past->count; i++) {
+        float share = past->share[i % TOP_PAST];
+        int level = share >= 1 ? 7 : share > 0 ? (int)(share * 8) : 0;
+        used += (size_t)snprintf(strip + used, sizeof strip - used, "%s", levels[text_is_utf8()][level]);
+    }
+    uint64_t ns = job->run_ns - past->run_ns[(past->count - shown) % TOP_PAST];
+    top_page_add(page, 0, 0, "MPI, last %s %c%s%c", text_of_ns(since, ns), STYLE_WORK, strip, STYLE_PLAIN);
+}
+
 static void head_add(struct top_page *page, const struct top_job *job)
 {
     head_job(page, job);
@@ -279,6 +303,7 @@ static void head_add(struct top_page *page, const struct top_job *job)
     if (!page->height || page->height >= SHORT_PAGE_LINES) {
         head_efficiency(page, job);
         head_passes(page, job);
+        head_past(page, job);
     }
     char circle[sizeof job->circle + 4], dots[4];
     size_t bytes = top_text_cut(job->circle, CIRCLE_LINES * page->width - CIRCLE_LINES, dots);
@@ -292,12 +317,14 @@ static void help_add(struct top_page *page)
 {
     static const char *const lines[] = {
         "j  all jobs       r  ranks       c  communicators       s  sizes of messages",
-        "v  variables      h, ?  this help                       q  quit",
+        "w  where: places in the program         v  variables",
+        "h, ?  this help                         q  quit",
         "up, down, page up, page down, home, end: choose a row",
         "enter: open the job, rank or communicator.   escape, backspace: back",
         "<  >  sort by another column            R  reverse the order",
         "/  filter: ranks (0,4-7) or a part of the text.   Empty: no filter",
         "p, space  pause                         +  -  shorter or longer interval",
+        "k  send a signal to the chosen rank (it asks which)",
         "",
         "MPI %      share of time in MPI calls, of all threads that have called MPI",
         "work %     share of time at work in MPI",
@@ -316,7 +343,8 @@ static void help_add(struct top_page *page)
             top_page_add(page, 0, 0, "%s", "");
 }
 
-static void job_views_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
+static void job_views_add(struct top_page *page, const struct top_view *view, const struct top_job *job,
+                          struct call_places *places)
 {
     switch (view->kind) {
     case VIEW_COMMS:
@@ -333,6 +361,9 @@ static void job_views_add(struct top_page *page, const struct top_view *view, co
         break;
     case VIEW_VALUES:
         top_values_add(page, view, job);
+        break;
+    case VIEW_SITES:
+        top_sites_add(page, view, job, places);
         break;
     default:
         top_ranks_add(page, view, job);
@@ -361,7 +392,7 @@ void top_page_make(struct top_page *page, struct top_view *view, struct top_mode
         top_page_add(page, 0, 0, "%c%s%s%s%c", STYLE_STALL, view->paused ? "paused " : "",
                      view->filter[0] ? "only: " : "", view->filter, STYLE_PLAIN);
     if (job)
-        job_views_add(page, view, job);
+        job_views_add(page, view, job, model->places);
     else
         top_jobs_add(page, view, model);
 }

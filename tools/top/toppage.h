@@ -33,7 +33,17 @@ struct top_page {
     char sorted[32];     /* the title of the column that it is sorted by, or "" */
 };
 
-enum top_view_kind { VIEW_JOBS, VIEW_RANKS, VIEW_COMMS, VIEW_SIZES, VIEW_VALUES, VIEW_HELP, VIEW_RANK, VIEW_COMM };
+enum top_view_kind {
+    VIEW_JOBS,
+    VIEW_RANKS,
+    VIEW_COMMS,
+    VIEW_SIZES,
+    VIEW_VALUES,
+    VIEW_SITES,
+    VIEW_HELP,
+    VIEW_RANK,
+    VIEW_COMM
+};
 
 enum { TOP_CALLS_MOST = 1024, TOP_FILTER_BYTES = 80 };
 
@@ -132,5 +142,8 @@ void top_sizes_add(struct top_page *page, const struct top_view *view, const str
 void top_comm_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
 void top_rank_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
 void top_values_add(struct top_page *page, const struct top_view *view, const struct top_job *job);
+/* topsites.c */
+void top_sites_add(struct top_page *page, const struct top_view *view, const struct top_job *job,
+                   struct call_places *places);
 
 #endif

@@ -2,10 +2,11 @@
 #include "top/topscreen.h"
 
 #include "base/systemclock.h"
-#include "job/livefind.h"
+#include "live/livefind.h"
 
 #include <curses.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -21,7 +22,12 @@ struct screen {
     size_t selected, first;  /* rows of the body: the chosen one, and the first visible one */
     uint64_t key[2];         /* of the chosen row: it stays chosen when rows move. 0, 0: none */
     enum top_view_kind back; /* where escape leads to, from the help, a rank or a communicator */
-    bool editing, quit;
+    enum { ASKS_NOTHING, ASKS_FILTER, ASKS_SIGNAL } asks;
+    char word[32];    /* of a signal, */
+    uint32_t pid;     /* and who is to get it */
+    int32_t rank;     /* who that is */
+    char answer[128]; /* instead of the keys, until the next key */
+    bool quit;
 };
 
 static volatile sig_atomic_t ended_by;
@@ -145,6 +151,7 @@ static void status_keys(const struct screen *screen, char *text, size_t bytes)
     const struct top_part parts[] = {
         {job ? "j jobs" : "enter opens a job", 3},
         {job ? "r ranks" : "", 4},
+        {job ? "w where" : "", 5},
         {job ? "c communicators" : "", 6},
         {job ? "s sizes" : "", 7},
         {job ? "v variables" : "", 8},
@@ -160,8 +167,14 @@ static void status_keys(const struct screen *screen, char *text, size_t bytes)
 static void status_paint(const struct screen *screen)
 {
     char text[512], dots[4] = "";
-    if (screen->editing)
+    if (screen->asks == ASKS_FILTER)
         snprintf(text, sizeof text, "only: %s_   (ranks such as 0,4-7, or a part of the text)", screen->view->filter);
+    else if (screen->asks == ASKS_SIGNAL)
+        snprintf(text, sizeof text,
+                 "signal to rank %" PRId32 " (process %" PRIu32 "): %s_   (TERM, KILL, STOP, 10, ...; escape: none)",
+                 screen->rank, screen->pid, screen->word);
+    else if (screen->answer[0])
+        snprintf(text, sizeof text, "%s", screen->answer);
     else
         status_keys(screen, text, sizeof text);
     text[top_text_cut(text, COLS - 1, dots)] = '\0';
@@ -203,7 +216,7 @@ static void screen_paint(struct screen *screen)
     page->height = LINES;
     top_page_make(page, screen->view, screen->model);
     selection_follow(screen);
-    bool status = LINES >= STATUS_LINES_LEAST || screen->editing;
+    bool status = LINES >= STATUS_LINES_LEAST || screen->asks;
     size_t lines = (size_t)(LINES - status > 0 ? LINES - status : 0);
     size_t head = page->head < lines ? page->head : lines ? lines - 1 : 0;
     size_t body = page->count - (page->head < page->count ? page->head : page->count);
@@ -294,21 +307,70 @@ static void sort_change(struct screen *screen, int by)
     screen->view->sort = sort;
 }
 
-static void filter_edit(struct screen *screen, int key)
+/* Returns whether the line is done, by enter or by escape, which makes it empty. */
+static bool line_edit(char *text, size_t bytes, int key)
 {
-    char *filter = screen->view->filter;
-    size_t length = strlen(filter);
+    size_t length = strlen(text);
     if (key == '\n' || key == '\r' || key == KEY_ENTER)
-        screen->editing = false;
-    else if (key == KEY_ESCAPE) {
-        filter[0] = '\0';
-        screen->editing = false;
-    } else if ((key == KEY_BACKSPACE || key == 127 || key == 8) && length)
-        filter[length - 1] = '\0';
-    else if (key >= ' ' && key < 127 && length + 1 < TOP_FILTER_BYTES) {
-        filter[length] = (char)key;
-        filter[length + 1] = '\0';
+        return true;
+    if (key == KEY_ESCAPE) {
+        text[0] = '\0';
+        return true;
     }
+    if ((key == KEY_BACKSPACE || key == 127 || key == 8) && length)
+        text[length - 1] = '\0';
+    else if (key >= ' ' && key < 127 && length + 1 < bytes) {
+        text[length] = (char)key;
+        text[length + 1] = '\0';
+    }
+    return false;
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* The chosen rank, whose process is on this node. */
+static void signal_ask(struct screen *screen)
+{
+    const struct top_job *job = top_view_job(screen->view, screen->model);
+    for (size_t i = 0; job && screen->view->kind == VIEW_RANKS && i < job->rank_count; i++) {
+        const struct top_rank *rank = job->ranks[i];
+        if (memcmp(rank->keyed.key, screen->key, sizeof screen->key) != 0 || !rank->process->here ||
+            !rank->process->alive)
+            continue;
+        screen->asks = ASKS_SIGNAL;
+        screen->pid = rank->pid;
+        screen->rank = rank->rank;
+        screen->word[0] = '\0';
+    }
+}
+
+/* "TERM", "SIGTERM", "15". 0: none has this name. */
+static int signal_named(const char *word)
+{
+    const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word;
+    char *end;
+    long number = strtol(word, &end, 10);
+    if (end != word && !*end)
+        return number > 0 && number < NSIG ? (int)number : 0;
+    for (int i = 1; i < NSIG; i++)
+        if (sigabbrev_np(i) && strcasecmp(sigabbrev_np(i), name) == 0)
+            return i;
+    return 0;
+}
+
+static void signal_send(struct screen *screen)
+{
+    int number = signal_named(screen->word);
+    screen->asks = ASKS_NOTHING;
+    if (!screen->word[0])
+        return;
+    if (!number)
+        snprintf(screen->answer, sizeof screen->answer, "'%s' is no signal; allowed are names as TERM, and numbers",
+                 screen->word);
+    else if (kill((pid_t)screen->pid, number) != 0)
+        snprintf(screen->answer, sizeof screen->answer, "process %" PRIu32 ": %s", screen->pid, strerror(errno));
+    else
+        snprintf(screen->answer, sizeof screen->answer, "sent %s to rank %" PRId32, screen->word, screen->rank);
 }
 
 /* Moves through rows. Returns false for other keys. */
@@ -347,7 +409,7 @@ static bool key_job_view(struct screen *screen, int key)
     static const struct {
         int key;
         enum top_view_kind kind;
-    } views[] = {{'r', VIEW_RANKS}, {'c', VIEW_COMMS}, {'s', VIEW_SIZES}, {'v', VIEW_VALUES}};
+    } views[] = {{'r', VIEW_RANKS}, {'c', VIEW_COMMS}, {'s', VIEW_SIZES}, {'v', VIEW_VALUES}, {'w', VIEW_SITES}};
     for (size_t i = 0; i < sizeof views / sizeof *views; i++)
         if (views[i].key == key) {
             if (top_view_job(screen->view, screen->model))
@@ -400,8 +462,11 @@ static void key_other(struct screen *screen, int key)
     case 'R':
         view->reverse = !view->reverse;
         break;
+    case 'k':
+        signal_ask(screen);
+        break;
     case '/':
-        screen->editing = true;
+        screen->asks = ASKS_FILTER;
         view->filter[0] = '\0';
         break;
     case 'p':
@@ -425,9 +490,14 @@ static void keys_take(struct screen *screen)
     for (int key; !screen->quit && (key = getch()) != ERR;) {
         if (key == KEY_RESIZE)
             continue;
-        if (screen->editing)
-            filter_edit(screen, key);
-        else if (!selection_move(screen, key) && !key_view(screen, key))
+        screen->answer[0] = '\0';
+        if (screen->asks == ASKS_FILTER) {
+            if (line_edit(screen->view->filter, TOP_FILTER_BYTES, key))
+                screen->asks = ASKS_NOTHING;
+        } else if (screen->asks == ASKS_SIGNAL) {
+            if (line_edit(screen->word, sizeof screen->word, key))
+                signal_send(screen);
+        } else if (!selection_move(screen, key) && !key_view(screen, key))
             key_other(screen, key);
     }
 }

@@ -2,7 +2,7 @@
 #include "base/systemclock.h"
 #include "top/toptext.h"
 
-#include "job/livefind.h"
+#include "live/livefind.h"
 #include "base/processlife.h"
 #include "waiting/ward.h"
 

@@ -141,6 +141,21 @@ def counts():
         say(bool(here), f"round {number}: messages, bytes and collectives are those that the program has counted",
             f"{wanted} {totals_of(job_of(lines.all[-1], pids))}")
     jobs = [job_of(document, pids) for document in lines.all[first - 1:]]
+    # all ranks stand still, so each has passed its sum equally often
+    passes = jobs[-1]["passes"]
+    say(passes and passes["count"] == wanted[0][4] and passes["site"]["mpi"] == "MPI_Allreduce" and
+        passes["site"]["function"] == "round_do", "passes of the loop: its sums, which the program has counted", str(passes))
+    seen = [one for one in jobs if one["passes"]]
+    grown = [after["passes"]["count"] - before["passes"]["count"] for before, after in zip(seen, seen[1:])]
+    rates = [one["passes"]["per_s"] * one["interval_ns"] * 1e-9 for one in seen[1:]]
+    say(sum(grown) > 0 and all(abs(a - b) < 1e-3 for a, b in zip(grown, rates)),
+        "passes a second times intervals are the passes that came", f"{grown} {rates}")
+    sums = [site for site in jobs[-1]["sites"] if site["site"]["mpi"] == "MPI_Allreduce"]
+    say(len(sums) == 1 and sums[0]["calls"] == 3 * wanted[0][4] and sums[0]["ranks"] == 3 and 0 <= sums[0]["share"] <= 1,
+        "where: the place of the sums has their calls of all ranks", str(jobs[-1]["sites"]))
+    still = job_of(until(lambda: (lambda d: d if job_of(d, pids)["passes"]["none_ns"] > 3e8 else None)(lines.next())), pids)
+    say(still and still["passes"]["per_s"] == 0 and still["passes"]["count"] == wanted[0][4], "and for how long there was none",
+        str(still and still["passes"]))
     good = True
     for rank in range(3):
         for total, rate in (("sent", "sent_per_s"), ("received_bytes", "received_bytes_per_s"), ("collectives", "collectives_per_s")):
@@ -346,7 +361,7 @@ def screens():
             os.environ.update(environment)
         name = f"{columns}x{rows} {term} {' '.join(env.values())}"
         shown = columns < 11 or terminal.shows("livejob"[:columns])
-        for key in "csvh" + "r" * 2:
+        for key in "cswvh" + "r" * 2:
             terminal.key(key)
             terminal.read()
         alive = terminal.process.poll() is None
@@ -481,6 +496,13 @@ def views(job):
     terminal = Terminal(120, 40, "xterm-256color", job.run)
     terminal.shows("ranks running")
     say(bool(terminal.shows("host:pid", 0) or terminal.shows("coll/s")), "the ranks are shown first")
+    say(bool(until(lambda: re.search("^MPI, last [0-9.]+ m?s [1-8]{10,} *$", terminal.read(), re.M))),
+        "a strip of the last intervals", "\n".join(terminal.screen.display))
+    terminal.key("w")
+    say(bool(terminal.shows("place")) and bool(until(lambda: re.search(r"MPI_Sendrecv +\S*livejob.c:\d+", terminal.read()))),
+        "where: the places that call MPI", "\n".join(terminal.screen.display))
+    terminal.key("r")
+    terminal.shows("coll/s")
     terminal.key("\r")
     say(bool(terminal.shows("MPI_Sendrecv")) and bool(terminal.shows("peer")), "enter leads into a rank: functions and peers",
         "\n".join(terminal.screen.display))
@@ -504,8 +526,30 @@ def views(job):
     terminal.key("p>R")
     say(bool(until(lambda: "rank^" in terminal.read())), "sorted by another column, the other way round",
         "\n".join(terminal.screen.display))
+    signals(job, terminal)
     terminal.end("q")
     terminal.close()
+
+
+def signals(job, terminal):
+    """"k" asks first, and sends the signal to the chosen rank alone."""
+    state = lambda pid: re.search(r"State:\s+(\S)", open(f"/proc/{pid}/status").read())[1]
+    asked = lambda: re.search(r"signal to rank (\d) \(process (\d+)\)", terminal.read())
+    terminal.key("r")
+    terminal.shows("coll/s")
+    terminal.key("k")
+    found = until(asked)
+    rank, pid = (int(found[1]), int(found[2])) if found else (0, 0)
+    say(found and once(job)["ranks"][rank]["pid"] == pid, "k asks which signal", "\n".join(terminal.screen.display))
+    terminal.key("\x1b")
+    time.sleep(0.3)
+    say(not asked() and state(pid) != "T", "escape sends none")
+    terminal.key("kNOSUCH\r")
+    say(bool(terminal.shows("is no signal")), "a word that is none is told", "\n".join(terminal.screen.display))
+    terminal.key("kSTOP\r")
+    say(bool(until(lambda: state(pid) == "T")), "STOP stops it")
+    terminal.key("kSIGCONT\r")
+    say(bool(until(lambda: state(pid) != "T")), "and CONT lets it go on")
 
 
 def storm(job):

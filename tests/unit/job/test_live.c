@@ -4,7 +4,7 @@
 
 #include "figures/figures.h"
 #include "format/jobfile.h"
-#include "job/live.h"
+#include "live/live.h"
 #include "calls.h"
 #include "exporter/observation.h"
 #include "base/processes.h"

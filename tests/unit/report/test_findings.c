@@ -535,7 +535,8 @@ TEST(first_screen_has_24_lines_of_80_columns)
     free(text);
 }
 
-static char *screen_made(void)
+/* gcc takes the text for a variable of this function if it is inline. */
+__attribute__((noinline)) static char *screen_made(void)
 {
     char *text = NULL;
     size_t bytes;
@@ -553,6 +554,41 @@ static void screen_check(const char *words, bool there)
         print_error("%s", text);
     assert_int_equal(strstr(text, words) != NULL, there);
     free(text);
+}
+
+/* The screen has some of the findings, and says how many it leaves out. */
+static void left_out_check(bool some)
+{
+    char *text = screen_made();
+    size_t all = 0, shown = 0;
+    findings_find(&found, &job);
+    for (size_t i = 0; i < found.count; i++)
+        all += !found.list[i].note;
+    const char *line = strstr(text, "What stands out");
+    assert_non_null(line);
+    const char *more = strstr(line, " more: mpit-dump --full");
+    while (more && more[-1] >= '0' && more[-1] <= '9')
+        more--;
+    for (const char *end = line; (end = strchr(end, '\n')) && end[1] != '\n'; end++)
+        shown += strncmp(end, "\n  ", 3) == 0 && end[7] == '%';
+    if (!shown || shown + (more ? strtoul(more, NULL, 10) : 0) != all || !more == some)
+        print_error("%zu findings\n%s", all, text);
+    assert_true(shown);
+    assert_int_equal(shown + (more ? strtoul(more, NULL, 10) : 0), all);
+    assert_int_equal(more != NULL, some);
+    free(text);
+}
+
+TEST(screen_says_how_many_findings_it_leaves_out)
+{
+    ranks_add(2, 3, 3);
+    struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 4, 0);
+    site->sent = site->small = 1000000;
+    left_out_check(false);
+    summary_release(&job);
+    begin(NULL);
+    screen_fill();
+    left_out_check(true);
 }
 
 TEST(start_of_mpi_is_a_note)

@@ -1,4 +1,4 @@
-#include "job/livefind.h"
+#include "live/livefind.h"
 
 #include "base/hash.h"
 #include "base/processlife.h"

@@ -1,11 +1,11 @@
-#include "job/live.h"
+#include "live/live.h"
 
 #include "base/array.h"
 #include "base/pair.h"
 #include "base/systemclock.h"
 #include "figures/figures.h"
 #include "jobfile/jobindex.h"
-#include "job/livefind.h"
+#include "live/livefind.h"
 #include "base/processlife.h"
 #include "job/rundir.h"
 #include "base/spools.h"

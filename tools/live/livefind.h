@@ -14,7 +14,7 @@
 #define MPIT_TOOLS_LIVEFIND_H
 
 #include "base/keytable.h"
-#include "job/live.h"
+#include "live/live.h"
 
 #include <time.h>
 

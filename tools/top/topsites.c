@@ -1,0 +1,134 @@
+#include "top/toppage.h"
+
+#include "job/jsonvalue.h"
+#include "top/topjson.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row for a place that calls MPI. */
+struct site_row {
+    struct keyed keyed; /* 0, 0: it cannot be entered */
+    const struct live_site *site;
+    char place[CALL_PLACE_BYTES];
+    double share, stall, per_second; /* in the last interval: of the time of all threads, and calls */
+    double mean_ns;                  /* of its calls */
+};
+
+static void where_text(const void *item, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", ((const struct site_row *)item)->place);
+}
+
+static void function_text(const void *item, char *text, size_t bytes)
+{
+    unsigned function = ((const struct site_row *)item)->site->function;
+    snprintf(text, bytes, "%s", function < CALL_COUNT ? call_table[function].name : "?");
+}
+
+#define SITE(how, member) FIGURE(how, struct site_row, member)
+#define SITE_SUM(how, member) FIGURE(how, struct live_site, member), .through = offsetof(struct site_row, site)
+
+static const struct top_column columns[] = {
+    {"time %", 6, 1, false, SITE(FORM_SHARE, share)},
+    {"stalled %", 9, 3, false, SITE(FORM_SHARE, stall)},
+    {"calls/s", 7, 2, false, SITE(FORM_NUMBER, per_second)},
+    {"mean", 8, 5, false, SITE(FORM_NS, mean_ns)},
+    {"time", 8, 6, false, SITE_SUM(FORM_NS, ns)},
+    {"calls", 8, 7, false, SITE_SUM(FORM_COUNT, calls)},
+    {"function", 18, 4, true, .text = function_text},
+    {"place", 20, 1, true, .text = where_text},
+};
+
+static int by_share(const void *one, const void *other)
+{
+    const struct site_row *a = *(const struct site_row *const *)one, *b = *(const struct site_row *const *)other;
+    if (a->share != b->share)
+        return a->share < b->share ? 1 : -1;
+    return (a->site->ns < b->site->ns) - (a->site->ns > b->site->ns);
+}
+
+/* The time of all threads in the last interval. */
+static double all_threads_ns(const struct top_job *job)
+{
+    double ns = 0;
+    for (size_t i = 0; i < job->rank_count; i++)
+        ns += (double)(job->ranks[i]->now.thread_ns - job->ranks[i]->before.thread_ns);
+    return ns;
+}
+
+static struct site_row site_row_of(const struct top_job *job, const struct live_site *site, double whole)
+{
+    static const struct live_site none;
+    const struct live_site *before = keytable_find(&job->sites_before, site->keyed.key[0], 0);
+    uint64_t interval_ns = job->sites_before.count ? job->interval_ns : job->run_ns;
+    before = before && before->calls <= site->calls && before->ns <= site->ns ? before : &none;
+    double ns = (double)(site->ns - before->ns), stall = (double)site->stall_ns - (double)before->stall_ns;
+    return (struct site_row){.site = site,
+                             .share = whole > 0 && ns < whole ? ns / whole : whole > 0,
+                             .stall = whole > 0 && stall > 0 ? stall / whole : 0,
+                             .per_second =
+                                 interval_ns ? (double)(site->calls - before->calls) * 1e9 / (double)interval_ns : 0,
+                             .mean_ns = (double)site->ns / (double)site->calls};
+}
+
+/* All places, the longest of the last interval first. The caller frees both. NULL: no memory. */
+static struct site_row *rows_make(const struct top_job *job, struct call_places *places, const void ***items)
+{
+    struct site_row *rows = calloc(job->sites.count + 1, sizeof *rows);
+    double whole = all_threads_ns(job);
+    size_t count = 0;
+    *items = calloc(job->sites.count + 1, sizeof **items);
+    for (size_t i = 0; rows && *items && i < job->sites.capacity; i++)
+        for (const struct keyed *keyed = job->sites.buckets[i]; keyed; keyed = keyed->next) {
+            rows[count] = site_row_of(job, (const struct live_site *)keyed, whole);
+            call_place_text(places, (uint32_t)keyed->key[0], 1, rows[count].place);
+            (*items)[count] = &rows[count];
+            count++;
+        }
+    if (count)
+        qsort(*items, count, sizeof **items, by_share);
+    if (*items)
+        return rows;
+    free(rows);
+    return NULL;
+}
+
+void top_sites_add(struct top_page *page, const struct top_view *view, const struct top_job *job,
+                   struct call_places *places)
+{
+    const void **items;
+    struct site_row *rows = rows_make(job, places, &items);
+    size_t count = 0;
+    for (size_t i = 0; rows && i < job->sites.count; i++)
+        if (top_view_wants(view, -1, ((const struct site_row *)items[i])->place))
+            items[count++] = items[i];
+    if (count)
+        top_table_add(page, view, columns, sizeof columns / sizeof *columns, items, count);
+    else
+        top_page_add(page, 0, 0, "no place is known: call paths are not recorded, or nothing was called yet");
+    free(rows);
+    free(items);
+}
+
+enum { JSON_SITES = 50 };
+
+json_t *top_sites_json(const struct top_job *job, struct call_places *places)
+{
+    const void **items;
+    struct site_row *rows = rows_make(job, places, &items);
+    json_t *list = json_array();
+    for (size_t i = 0; rows && i < job->sites.count && i < JSON_SITES; i++) {
+        const struct site_row *row = items[i];
+        const struct live_site *site = row->site;
+        json_array_append_new(list,
+                              json_pack("{s:o, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "site",
+                                        call_place_json(places, (uint32_t)site->keyed.key[0]), "share", row->share,
+                                        "stall_share", row->stall, "calls_per_s", row->per_second, "calls",
+                                        count_json(site->calls), "time_ns", count_json(site->ns), "stall_ns",
+                                        count_json(site->stall_ns), "ranks", count_json(site->ranks)));
+    }
+    free(rows);
+    free(items);
+    return list;
+}

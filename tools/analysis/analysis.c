@@ -64,7 +64,7 @@ void analysis_wait(struct analysis *analysis, const struct analysis_wait *wait)
 {
     uint64_t key = wait_key(wait->pattern, wait->function, wait->comm);
     analysis_sum(analysis, &analysis->waits, key, (uint64_t)wait->rank, 1, wait->ns);
-    if (analysis->watch)
+    if (analysis->watch && analysis->watch->wait)
         analysis->watch->wait(analysis->watch->data, wait);
 }
 
@@ -92,7 +92,7 @@ void analysis_operation(struct analysis *analysis, const struct gathering *gathe
         !selection_has_comm(analysis->selection, comm->name, comm->label) ||
         !selection_has_time(analysis->selection, (int64_t)gathering->first_ns, (int64_t)last->moment.ns))
         return;
-    if (analysis->watch)
+    if (analysis->watch && analysis->watch->operation)
         analysis->watch->operation(analysis->watch->data, gathering);
     uint64_t key = (uint64_t)gathering->function << 32 | gathering->comm;
     struct operation_sum *sum = keytable_make(&analysis->operations, key, 0, sizeof *sum);
@@ -234,6 +234,7 @@ static void critical_path_find(struct analysis *analysis, const struct analysis_
     for (size_t i = 0; i < analysis->path_count; i++)
         analysis->path_ns += analysis->path[i].ns;
     analysis->path_rank = end->process->world_rank;
+    analysis->path_end_ns = end->cursor_ns;
     analysis->has_path = true;
 }
 
@@ -482,7 +483,7 @@ static int analysis_run(struct analysis *analysis, const struct run_reader *runs
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection, const struct stored_names *names)
 {
-    return analysis_open_flows(analysis, runs, count, selection, names, NULL, NULL);
+    return analysis_open_watched(analysis, runs, count, selection, names, NULL);
 }
 
 int analysis_open_last(struct analysis *analysis, const struct run_reader *runs, size_t count,
@@ -492,25 +493,19 @@ int analysis_open_last(struct analysis *analysis, const struct run_reader *runs,
     return analysis->last ? analysis_run(analysis, runs, count, names) : report_no_memory(&analysis->report);
 }
 
-int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                        const struct selection *selection, const struct stored_names *names,
-                        void (*flow)(void *data, const struct analysis_flow *flow), void *data)
-{
-    *analysis = (struct analysis){.selection = selection, .flow = flow, .flow_data = data};
-    if (flow) {
-        analysis->matching.late = analysis_flow_tell;
-        analysis->matching.late_data = analysis;
-    }
-    return analysis_run(analysis, runs, count, names);
-}
-
 int analysis_open_watched(struct analysis *analysis, const struct run_reader *runs, size_t count,
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch)
 {
     *analysis = (struct analysis){.selection = selection, .watch = watch};
-    analysis->matching.pair = watch->message;
-    analysis->matching.pair_data = watch->data;
+    if (watch) {
+        analysis->matching.pair = watch->message;
+        analysis->matching.pair_data = watch->data;
+    }
+    if (watch && watch->flow) {
+        analysis->matching.late = analysis_flow_tell;
+        analysis->matching.late_data = analysis;
+    }
     return analysis_run(analysis, runs, count, names);
 }
 

@@ -21,6 +21,7 @@
 
 #include "analysis/delays.h"
 #include "analysis/gathering.h"
+#include "trace/network.h"
 #include "analysis/passes.h"
 #include "analysis/placework.h"
 #include "analysis/segments.h"
@@ -131,10 +132,12 @@ struct analysis_wait {
 
 struct analysis_lane;
 
-/* A caller that wants all of it, and not only the sums. Each function is called in the order of time, as far as the
- * facts are known then. */
+/* A caller that wants single facts, and not only the sums. Each function is called in the order of time, as far as the
+ * facts are known then. NULL: it does not want these. */
 struct analysis_watch {
     void *data;
+    /* A message both of whose calls are selected. */
+    void (*flow)(void *data, const struct analysis_flow *flow);
     void (*call)(void *data, const struct analysis_lane *lane); /* a call has begun (analysis_lanes.h) */
     void (*message)(void *data, const struct message *message, const struct receive *receive); /* is matched */
     void (*operation)(void *data, const struct gathering *gathering); /* all have left it, or the trace ends */
@@ -206,13 +209,15 @@ struct analysis {
     struct path_share *path;
     size_t path_count;
     uint64_t path_ns;
-    int32_t path_rank; /* where it ends */
+    int32_t path_rank;    /* where it ends, */
+    uint64_t path_end_ns; /* and when */
     const struct world_plan
         *plan; /* worlds of this reading. NULL: the fixed ones. Then the courses of segments and the work by
                                     * place are kept */
     struct place_works works;
-    struct keytable beats; /* calls that may end a pass of the program's loop, counted by the first reading, */
-    struct passes *passes; /* and the passes, measured by a later one. NULL: it has nothing to measure */
+    struct network network; /* as the first reading has seen it */
+    struct keytable beats;  /* calls that may end a pass of the program's loop, counted by the first reading, */
+    struct passes *passes;  /* and the passes, measured by a later one. NULL: it has nothing to measure */
     struct ideal_run ideal;
     struct ideal_split split;
     const char *no_worlds;  /* why the worlds are not known, or NULL */
@@ -226,9 +231,6 @@ struct analysis {
     double recorded_ns;     /* of all ranks. Of it: */
     double unknown_ns;      /* work of calls whose needs are not known */
     bool no_memory;
-    /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
-    void (*flow)(void *data, const struct analysis_flow *flow);
-    void *flow_data;
     const struct analysis_watch *watch; /* or NULL */
 };
 
@@ -262,11 +264,7 @@ int analysis_open(struct analysis *analysis, const struct run_reader *runs, size
 int analysis_open_last(struct analysis *analysis, const struct run_reader *runs, size_t count,
                        const struct selection *selection, const struct stored_names *names);
 void analysis_release(struct analysis *analysis);
-/* The same for a caller that wants each message reported. */
-int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                        const struct selection *selection, const struct stored_names *names,
-                        void (*flow)(void *data, const struct analysis_flow *flow), void *data);
-/* The same for a caller that wants all of it. */
+/* The same for a caller that wants single facts. `watch` may be NULL. */
 int analysis_open_watched(struct analysis *analysis, const struct run_reader *runs, size_t count,
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch);

@@ -80,7 +80,8 @@ int32_t peer_world(const struct analysis_process *process, const struct place *p
 static bool lane_is_shown(const struct analysis *analysis, const struct analysis_lane *lane)
 {
     const struct run_reader *run = analysis->job.ranks[lane->process->world_rank].run;
-    return analysis->flow && lane->call.event.begin && lane->end_ns > lane->begin_ns && !call_is_mark(&lane->call) &&
+    return analysis->watch && analysis->watch->flow && lane->call.event.begin && lane->end_ns > lane->begin_ns &&
+           !call_is_mark(&lane->call) &&
            selection_has_call(analysis->selection, run, &lane->call.event, (int64_t)lane->begin_ns,
                               (int64_t)lane->end_ns);
 }
@@ -466,7 +467,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
     parts_begin(lanes, lane);
     resumed_keep(lanes->analysis, lane);
-    if (lanes->analysis->watch && lane->number)
+    if (lanes->analysis->watch && lanes->analysis->watch->call && lane->number)
         lanes->analysis->watch->call(lanes->analysis->watch->data, lane);
 }
 
@@ -508,15 +509,16 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
 void analysis_flow_tell(void *data, const struct receive *receive)
 {
     const struct analysis *analysis = data;
+    struct analysis_flow flow = {.begun_ns = receive->begun.ns,
+                                 .got_ns = receive->got_ns,
+                                 .done_ns = receive->done_ns,
+                                 .bytes = receive->bytes,
+                                 .source = receive->envelope.source,
+                                 .dest = receive->envelope.dest,
+                                 .source_thread = receive->begun.thread,
+                                 .dest_thread = receive->done_thread};
     if (receive->begun.shown && receive->done_shown)
-        analysis->flow(analysis->flow_data, &(struct analysis_flow){.begun_ns = receive->begun.ns,
-                                                                    .got_ns = receive->got_ns,
-                                                                    .done_ns = receive->done_ns,
-                                                                    .bytes = receive->bytes,
-                                                                    .source = receive->envelope.source,
-                                                                    .dest = receive->envelope.dest,
-                                                                    .source_thread = receive->begun.thread,
-                                                                    .dest_thread = receive->done_thread});
+        analysis->watch->flow(analysis->watch->data, &flow);
 }
 
 static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *lane, struct receive *receive,
@@ -560,19 +562,22 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
     analysis->decided++;
     if (receive->done_shown)
         analysis_flow_tell(analysis, receive);
+    if (!analysis->plan && receive->begun.ns >= lane->begin_ns && lane->end_ns > receive->begun.ns &&
+        receive->bytes != UINT64_MAX && network_is_between(&analysis->job, source, lane->process->world_rank))
+        network_add(&analysis->network, receive->bytes, lane->end_ns - receive->begun.ns);
     blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm,
                 &(struct arrival){receive->begun, receive->envelope.source}, NULL);
     if (receive->goes_on && receive->bytes != UINT64_MAX && receive->bytes >= PROGRESS_BYTES)
         progress_offer(lanes, lane, receive->envelope.comm, receive->envelope.source, &receive->begun, blame);
 }
 
-static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathering, const struct attendee *who,
-                           struct blame *blame)
+static void gathered_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct gathering *gathering,
+                           const struct attendee *who, const struct event *event, struct blame *blame)
 {
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
     bool no_neighbors = gathering->form == FORM_NEIGHBORS && !who->neighbors->known;
-    need_gathered(lanes, gathering, who, known);
+    need_gathered(lanes, lane, gathering, who, known, event->bytes);
     if (known == CAUSE_UNKNOWN)
         (*(no_neighbors ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_UNKNOWN && !no_neighbors)
@@ -637,7 +642,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     sent_offer(lanes, lane, object->sent, object->function, blame);
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {
-        gathered_offer(lanes, object->gathering, &object->attendee, blame);
+        gathered_offer(lanes, lane, object->gathering, &object->attendee, event, blame);
         gathered_progress_offer(lanes, lane, object->gathering, blame);
         lane->left[lane->left_count++] = object->gathering;
     }
@@ -674,7 +679,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (call_shape(&lane->call) == FOLD_RECV)
         received_offer(lanes, lane, lane->receive, &lane->call.event, &blame);
     if (lane->gathering) {
-        gathered_offer(lanes, lane->gathering, &lane->attendee, &blame);
+        gathered_offer(lanes, lane, lane->gathering, &lane->attendee, &lane->call.event, &blame);
         lane->left[lane->left_count++] = lane->gathering;
     }
     lane->stalled_ns = 0;

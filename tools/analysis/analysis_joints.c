@@ -106,7 +106,7 @@ void joint_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct 
     if (!lane->joint)
         return;
     enum cause_known known = gathering_cause(lane->joint, &lane->attendee, &last);
-    need_gathered(lanes, lane->joint, &lane->attendee, known);
+    need_gathered(lanes, lane, lane->joint, &lane->attendee, known, 0);
     if (known == CAUSE_UNKNOWN &&
         call_is_collective_io(kind)) /* it does not hold its members: later ones need not wait */
         lane->joint->mixed = true;

@@ -139,6 +139,7 @@ struct analysis_lanes {
     double *times;                    /* of all lanes, */
     double *before;                   /* of the lane whose call ends, before that, */
     double *need;                     /* and the latest of what the call needs */
+    uint8_t *rounds;                  /* 1 + network_rounds, by communicator. 0: not known yet */
     bool unsure;                      /* the call that ends may need more than is known */
     double unknown_ns;                /* work of such calls: a part of it is a wait */
     double ahead;                     /* latest time of all ranks on the free network */
@@ -231,8 +232,9 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
 void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                unsigned function, const struct moment *posted);
 void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive);
-void need_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
-                   enum cause_known known);
+/* `bytes`: of the call. */
+void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct gathering *gathering,
+                   const struct attendee *who, enum cause_known known, uint64_t bytes);
 /* An exposure of a window began with this moment. */
 void need_posted(struct analysis_lanes *lanes, const struct moment *posted);
 void need_known(struct analysis_lanes *lanes, const struct moment *moment);

@@ -47,14 +47,16 @@ int worlds_open(struct analysis_lanes *lanes)
     lanes->worlds = lanes->analysis->paths.times = count;
     lanes->analysis->paths.only_times = lanes->analysis->plan != NULL;
     lanes->zero_ns = job_begin_ns(lanes->analysis);
+    lanes->rounds = calloc(lanes->analysis->comms.count + 1, 1);
     lanes->need = calloc(count, sizeof *lanes->need);
     lanes->before = calloc(count, sizeof *lanes->before);
     lanes->times = calloc((lanes->capacity + 1) * LANE_VECTORS * count, sizeof *lanes->times);
-    return lanes->need && lanes->before && lanes->times ? 0 : -1;
+    return lanes->rounds && lanes->need && lanes->before && lanes->times ? 0 : -1;
 }
 
 void worlds_release(struct analysis_lanes *lanes)
 {
+    free(lanes->rounds);
     free(lanes->need);
     free(lanes->before);
     free(lanes->times);
@@ -186,6 +188,14 @@ static double beyond_need(double stalled, double waited, double work)
     return rest < 0 ? 0 : rest < work ? rest : work;
 }
 
+/* The worlds in which the calls of a place cost nothing. */
+static world_set free_worlds(const struct world_plan *plan, uint32_t place)
+{
+    if (!plan)
+        return 0;
+    return plan->free[world_plan_group(plan, place)] | (plan->calls ? plan->calls[place] : 0);
+}
+
 /* The call ends. In a world it ends when all has begun that it needs, and its own work is done. */
 static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane, uint64_t end_ns)
 {
@@ -217,7 +227,7 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
         clock->times[__builtin_ctzll(rest)] +=
             (plan->cheap[group] & (world_set)1 << __builtin_ctzll(rest) ? work - usual : work) *
             (plan->work_factors[lane->process->world_rank] - 1);
-    for (world_set rest = plan ? plan->free[group] : 0; rest; rest &= rest - 1)
+    for (world_set rest = free_worlds(plan, lane->place); rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] = before[__builtin_ctzll(rest)];
     clock->times[WORLD_RECORDED] = end;
     for (size_t k = 0; k < lanes->worlds && !lanes->unsure; k++) {
@@ -354,6 +364,39 @@ static void need_add_but(struct analysis_lanes *lanes, const double *times, worl
         lanes->need[__builtin_ctzll(without)] = need[__builtin_ctzll(without)];
 }
 
+/* The way of what is needed, between hosts. */
+struct way {
+    unsigned messages; /* one after the other */
+    uint64_t bytes;
+};
+
+/* The same for something that comes over the network: in a world with another network it comes earlier or later. The recorded
+ * call did not end before it came. */
+static void need_add_over(struct analysis_lanes *lanes, const struct analysis_lane *lane, const double *times,
+                          world_set without, struct way way)
+{
+    const struct world_plan *plan = lanes->analysis->plan;
+    if (!times || !plan || !plan->changes) {
+        need_add_but(lanes, times, without);
+        return;
+    }
+    double come[WORLDS_MOST], bytes = (double)way.bytes;
+    double most = world_time(lanes, lane->end_ns) - times[WORLD_RECORDED],
+           took = way.messages * plan->latency_ns + bytes * plan->byte_ns;
+    took = took < most ? took : most > 0 ? most : 0;
+    for (size_t k = 0; k < lanes->worlds; k++) {
+        double more = way.messages * plan->changes[k].latency_ns + bytes * plan->changes[k].byte_ns;
+        come[k] = times[k] + (took + more > 0 ? took + more : 0);
+    }
+    need_add_but(lanes, come, without);
+}
+
+static struct way message_way(const struct analysis_lanes *lanes, const struct envelope *envelope, uint64_t bytes)
+{
+    bool between = network_is_between(&lanes->analysis->job, envelope->source, envelope->dest);
+    return (struct way){between, between && bytes != UINT64_MAX ? bytes : 0};
+}
+
 /* What a call needs, or not. */
 static void may_need(struct analysis_lanes *lanes, double free_most)
 {
@@ -390,8 +433,9 @@ void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, c
     if (send_is_synchronous(function) && !posted)
         rank_may_need(lanes, message->envelope.dest);
     else if (posted && (send_is_synchronous(function) || (posted->ns > lane->begin_ns && posted->ns < lane->end_ns)))
-        need_add_but(lanes, path_times(posted->path),
-                     lanes->analysis->plan ? lanes->analysis->plan->receives_early : 0);
+        need_add_over(lanes, lane, path_times(posted->path),
+                      lanes->analysis->plan ? lanes->analysis->plan->receives_early : 0,
+                      message_way(lanes, &message->envelope, 0));
 }
 
 /* The parts of a partitioned message come at any time after its begin. */
@@ -399,25 +443,40 @@ void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lan
 {
     const struct world_plan *plan = lanes->analysis->plan;
     if (receive->matched)
-        need_add_but(lanes, path_times(receive->begun.path),
-                     !plan                           ? 0
-                     : receive->envelope.partitioned ? plan->at_once
-                                                     : plan->at_once | plan->any_order);
+        need_add_over(lanes, lane, path_times(receive->begun.path),
+                      !plan                           ? 0
+                      : receive->envelope.partitioned ? plan->at_once
+                                                      : plan->at_once | plan->any_order,
+                      message_way(lanes, &receive->envelope, receive->bytes));
     order_received(lanes, lane, receive);
     if (!receive->matched || receive->envelope.partitioned)
         rank_may_need(lanes, receive->envelope.source);
 }
 
-void need_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
-                   enum cause_known known)
+/* A neighbor collective has one round. */
+static unsigned gathering_rounds(struct analysis_lanes *lanes, const struct gathering *gathering)
 {
+    uint8_t *rounds = &lanes->rounds[gathering->comm];
+    if (!lanes->analysis->plan || !lanes->analysis->plan->changes)
+        return 0;
+    if (!*rounds)
+        *rounds = (uint8_t)(1 + network_rounds(&lanes->analysis->job, &lanes->analysis->comms.list[gathering->comm]));
+    return gathering->form == FORM_NEIGHBORS && *rounds > 1 ? 1 : *rounds - 1u;
+}
+
+void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct gathering *gathering,
+                   const struct attendee *who, enum cause_known known, uint64_t bytes)
+{
+    bool blocks = gathering == lane->gathering || gathering == lane->joint;
     if (known == CAUSE_UNKNOWN) {
         lanes->analysis->ideal.unsure++;
         lanes->unsure = true;
         may_need(lanes, gathering->latest[0][WORLD_FREE_MOST]);
         may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
     } else if (known == CAUSE_KNOWN) {
-        gathering_need(gathering, who, lanes->need, lanes->worlds);
+        double times[WORLDS_MOST] = {0};
+        gathering_need(gathering, who, blocks ? lane->clock.times : NULL, times, lanes->worlds);
+        need_add_over(lanes, lane, times, 0, (struct way){gathering_rounds(lanes, gathering), bytes});
     }
 }
 

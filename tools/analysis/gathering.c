@@ -17,7 +17,7 @@ static struct gathering *gathering_make(struct gatherings *gatherings, const str
     size_t times = gatherings->paths->times;
     struct gathering *gathering = malloc(sizeof *gathering);
     struct arrival *members = NULL;
-    double *latest = calloc(2 * times + 1, sizeof *latest);
+    double *latest = calloc(3 * times + 1, sizeof *latest);
     if (has_members(like)) {
         members = calloc((size_t)like->size[0], sizeof *members);
         for (int32_t i = 0; members && i < like->size[0]; i++)
@@ -33,6 +33,7 @@ static struct gathering *gathering_make(struct gatherings *gatherings, const str
     gathering->members = members;
     gathering->latest[0] = latest;
     gathering->latest[1] = latest + times;
+    gathering->second = latest + 2 * times;
     gathering->number = ++gatherings->made;
     gathering->last[0] = gathering->last[1] = gathering->root = (struct arrival){.world_rank = NOBODY};
     gathering->first_ns = UINT64_MAX;
@@ -51,6 +52,16 @@ static void arrival_set(struct paths *paths, struct arrival *arrival, const stru
     path_hold(moment.path);
 }
 
+static void latest_take(struct gathering *gathering, int side, const double *times, size_t count)
+{
+    double *latest = gathering->latest[side], *second = gathering->second;
+    for (size_t k = 0; k < count; k++) {
+        double earlier = times[k] < latest[k] ? times[k] : latest[k];
+        latest[k] = times[k] > latest[k] ? times[k] : latest[k];
+        second[k] = earlier > second[k] ? earlier : second[k];
+    }
+}
+
 struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
                                   const struct attendee *who, struct moment moment)
 {
@@ -63,7 +74,7 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
     gathering->mixed |= gathering->operation != like->operation;
     gathering->come[who->side]++;
     if (path_times(moment.path))
-        world_times_join(gathering->latest[who->side], path_times(moment.path), gatherings->paths->times);
+        latest_take(gathering, who->side, path_times(moment.path), gatherings->paths->times);
     if (moment.ns < gathering->first_ns)
         gathering->first_ns = moment.ns;
     if (last->world_rank == NOBODY || moment.ns > last->moment.ns)
@@ -143,13 +154,18 @@ enum cause_known gathering_cause(const struct gathering *gathering, const struct
     return all && cause->world_rank != NOBODY ? CAUSE_KNOWN : CAUSE_UNKNOWN;
 }
 
-void gathering_need(const struct gathering *gathering, const struct attendee *who, double *need, size_t worlds)
+void gathering_need(const struct gathering *gathering, const struct attendee *who, const double *own, double *need,
+                    size_t worlds)
 {
-    const double *times = gathering->form == FORM_ONE_TO_ALL ? path_times(gathering->root.moment.path)
-                                                             : gathering->latest[gathering->inter ? !who->side : 0];
+    bool from_root = gathering->form == FORM_ONE_TO_ALL;
+    const double *times =
+        from_root ? path_times(gathering->root.moment.path) : gathering->latest[gathering->inter ? !who->side : 0];
     if (!has_members(gathering)) {
         if (times)
             world_times_join(need, times, worlds);
+        for (size_t k = 0; own && !from_root && !gathering->inter && k < worlds; k++)
+            if (times[k] == own[k] && need[k] == own[k])
+                need[k] = gathering->second[k];
         return;
     }
     for (size_t i = 0; i < awaited_count(gathering, who); i++) {

@@ -59,6 +59,7 @@ struct gathering {
     struct arrival *members; /* FORM_PREFIX, FORM_NEIGHBORS: by rank */
     uint32_t stretch;        /* how often recording was off before, in its members */
     double *latest[2];       /* times of the latest arrivals in each world, by group (worlds.h) */
+    double *second;          /* of the second latest, without groups */
     uint64_t first_ns;
     uint64_t waited_ns; /* by all */
 };
@@ -78,8 +79,10 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
                                   const struct attendee *who, struct moment moment);
 /* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
-/* The arrivals that this attendee needs, whose cause is known: joins the times of the latest, by world. */
-void gathering_need(const struct gathering *gathering, const struct attendee *who, double *need, size_t worlds);
+/* The arrivals that this attendee needs, whose cause is known: joins the times of the latest, by world. `own`: when it came
+ * itself, which it does not need. NULL: not known. */
+void gathering_need(const struct gathering *gathering, const struct attendee *who, const double *own, double *need,
+                    size_t worlds);
 bool gathering_is_complete(const struct gathering *gathering);
 /* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);

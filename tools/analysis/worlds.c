@@ -120,6 +120,9 @@ void world_plan_compute(const struct world_plan *plan, const struct computation 
         return;
     for (world_set rest = plan->even; rest; rest &= rest - 1)
         times[__builtin_ctzll(rest)] *= plan->factors[is->rank];
+    for (size_t k = 0; plan->changes && k < count; k++)
+        if (plan->changes[k].rank < 0 || plan->changes[k].rank == is->rank)
+            times[k] *= plan->changes[k].computing;
     for (world_set rest = plan->on_processor; rest; rest &= rest - 1)
         times[__builtin_ctzll(rest)] *= plan->had[is->rank];
     for (world_set rest = is->segment < plan->segment_count ? plan->segments[is->segment] : 0; rest; rest &= rest - 1) {

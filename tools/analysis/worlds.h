@@ -44,6 +44,13 @@ struct world {
 /* Bits of worlds. */
 typedef uint64_t world_set;
 
+/* What a question of the user changes in a world. */
+struct world_change {
+    double latency_ns, byte_ns; /* added to the way of each message, and of each of its bytes (network.h) */
+    double computing;           /* how much longer computation takes: 1 as long as recorded, */
+    int32_t rank;               /* of this rank. -1: of all */
+};
+
 /* The worlds of a reading, and what they need to know of the reading before. */
 struct world_plan {
     size_t count; /* of worlds */
@@ -56,7 +63,10 @@ struct world_plan {
     const double *usual_ns;         /* work of a call, by place */
     const uint8_t *groups;          /* enum call_group, by place */
     uint32_t place_count, segment_count;
-    world_set *segments; /* worlds that change a segment, by its number */
+    const struct world_change *changes; /* by world. NULL: none */
+    double latency_ns, byte_ns;         /* of the recorded run, if there are changes */
+    const world_set *calls;             /* worlds in which the calls of a place are free, by place. NULL: none */
+    world_set *segments;                /* worlds that change a segment, by its number */
     world_set free[CALL_GROUPS], cheap[CALL_GROUPS];
     world_set receives_early, posts_early, sends_early, progress, locks_short, even, even_work, at_once, any_order;
     world_set on_processor;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *three_digits(char text[UNIT_TEXT_BYTES], double value, const char *unit)
@@ -123,4 +124,27 @@ const char *text_of_number(char text[UNIT_TEXT_BYTES], uint32_t type, uint64_t n
     else
         snprintf(text, UNIT_TEXT_BYTES, "%" PRIu64, number);
     return text;
+}
+
+bool ns_of_text(const char **text, int64_t *ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"", 1e9}};
+    char *end;
+    if ((**text < '0' || **text > '9') && **text != '.')
+        return false;
+    double value = strtod(*text, &end);
+    size_t letters = strcspn(end, ":");
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strlen(units[i].name) == letters && strncmp(end, units[i].name, letters) == 0) {
+            *text = end + letters;
+            value = value * units[i].ns;
+            if (!(value < 9e18))
+                return false;
+            *ns = (int64_t)(value + 0.5);
+            return true;
+        }
+    return false;
 }

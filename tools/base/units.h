@@ -30,6 +30,9 @@ const char *text_of_name(char text[UNIT_NAME_BYTES], const char *name);
 /* Returns whether the terminal's character set is UTF-8. Call setlocale first. */
 bool text_is_utf8(void);
 
+/* Reads a time with its unit, or seconds without one, up to the end or a colon: "1.5", "200ms:". *text is what follows. */
+bool ns_of_text(const char **text, int64_t *ns);
+
 /* A number of an instrument, of the type enum mpit_type: an integer, or the bits of a double. */
 const char *text_of_number(char text[UNIT_TEXT_BYTES], uint32_t type, uint64_t number);
 

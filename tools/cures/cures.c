@@ -17,8 +17,6 @@
 /* Others take so much less in a segment that only one rank has work there. */
 #define ALONE_SHARE 0.1
 
-/* Of the time of all ranks: work of calls whose needs are not known. With more of it cures are not known. */
-#define UNKNOWN_MOST 0.05
 /* Of the run: the world without a change may end so much later than the run, as clocks of hosts differ. */
 #define DRIFT_MOST 0.01
 

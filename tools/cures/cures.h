@@ -16,6 +16,9 @@
 /* The next number for each change of what is found: stored findings of another number are found anew. */
 enum { CURES_ENGINE = 5 };
 
+/* Of the time of all ranks: work of calls whose needs are not known. With more of it no replay is the run. */
+#define UNKNOWN_MOST 0.05
+
 /* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. The first of these
  * readings measures the passes of the beat, too (passfigures.h). Returns 0, or -1 without memory. Cures are not known where the
  * needs of calls are not, or where clocks of hosts differ. */

@@ -321,7 +321,11 @@ static int database_trace_read(struct tracing *tracing, char error[OUTPUT_ERROR_
 {
     static const struct selection all;
     const struct run_job *job = tracing->job->job;
-    const struct analysis_watch watch = {tracing, call_watch, message_watch, operation_watch, wait_watch};
+    const struct analysis_watch watch = {.data = tracing,
+                                         .call = call_watch,
+                                         .message = message_watch,
+                                         .operation = operation_watch,
+                                         .wait = wait_watch};
     struct analysis *analysis = &tracing->analysis;
     int result = analysis_open_watched(analysis, job->files, job->file_count, &all, job->names, &watch);
     bool opened = analysis->places != NULL; /* else there is nothing to analyze */

@@ -42,6 +42,7 @@ static const struct tool_option options[] = {
     {"crash", NULL, MODE_CRASH, NULL, NULL},
     {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)", NULL},
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json", NULL},
+    {"what-if", "CHANGE", MODE_WHAT_IF, "run time if latency x0.5, bandwidth x2, halo.c:72 free", NULL},
     {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions", NULL},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope", NULL},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json", NULL},
@@ -100,8 +101,8 @@ static bool selection_option(struct selection *selection, int option, const char
 /* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_PROFILE || mode == MODE_DIFF || mode == MODE_SCALING ||
-           mode == MODE_CALLPATHS;
+    return mode == MODE_ANALYZE || mode == MODE_WHAT_IF || mode == MODE_PROFILE || mode == MODE_DIFF ||
+           mode == MODE_SCALING || mode == MODE_CALLPATHS;
 }
 
 static bool mode_has_stacks(enum mode mode)
@@ -141,7 +142,7 @@ static void mode_set(enum mode mode)
     else if (request.mode != MODE_NONE && request.mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof and --verify at a time");
+            "--what-if, --html, --sqlite, --otf2, --perfetto, --profile, --pprof and --verify at a time");
     if (!is_form)
         request.mode = mode;
 }
@@ -236,6 +237,15 @@ static void fail_add(struct diff_request *diff, const char *limit)
     diff->limits = limits;
 }
 
+static void question_add(const char *text)
+{
+    char problem[QUESTION_PROBLEM_BYTES];
+    if (request.question_count == QUESTIONS_MOST)
+        usage_reject("more than %d --what-if", QUESTIONS_MOST);
+    if (question_read(&request.questions[request.question_count++], text, problem) != 0)
+        usage_reject("%s", problem);
+}
+
 /* How many words come after "--". -1: there is none. getopt moves it. */
 static int words_after(int argc, char *argv[])
 {
@@ -320,6 +330,8 @@ struct request request_read(int argc, char *argv[])
         mode_set((enum mode)option);
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
+        if (option == MODE_WHAT_IF)
+            question_add(optarg);
     }
     details_check();
     if (request.mode == MODE_SCALING) {

@@ -7,6 +7,7 @@
 #include "archive/otf2.h"
 #include "compare/compared.h"
 #include "compare/scaledruns.h"
+#include "cures/questions.h"
 #include "job/select.h"
 
 enum mode {
@@ -23,6 +24,7 @@ enum mode {
     MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
+    MODE_WHAT_IF,
     MODE_PROFILE,
     MODE_PPROF,
     MODE_HTML,
@@ -43,6 +45,8 @@ struct request {
     struct selection selection;
     struct diff_request diff; /* of MODE_DIFF */
     struct scaling_request scaling;
+    struct question questions[QUESTIONS_MOST]; /* of MODE_WHAT_IF */
+    size_t question_count;
 };
 
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */

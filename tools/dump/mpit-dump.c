@@ -3,6 +3,7 @@
  */
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "cures/sensitivity.h"
 #include "cures/tracefigures.h"
 #include "archive/archive.h"
 #include "database/database_write.h"
@@ -121,6 +122,38 @@ static int crash(const struct run_dir *dir, const struct selection *selection)
     return 0;
 }
 
+/* Prints an analysis, or returns its JSON. Returns false without memory. */
+static bool analysis_show(struct analysis *analysis, const struct run_job *job, bool as_json, json_t **json)
+{
+    struct sensitivity sensitivity;
+    if (analysis_join_samples(analysis, job) != 0 || sensitivity_find(&sensitivity, analysis) != 0)
+        return false;
+    if (!as_json && analysis_print(analysis, stdout) != 0)
+        return false;
+    if (!as_json)
+        sensitivity_print(&sensitivity, stdout);
+    *json = as_json ? analysis_json(analysis) : NULL;
+    return !as_json || (*json && json_object_set_new(*json, "network", sensitivity_json(&sensitivity)) == 0);
+}
+
+/* The same of the answers to the user's questions. */
+static bool answers_show(const struct analysis *analysis, const struct request *request, json_t **json, int *status)
+{
+    struct answers answers;
+    const char *why;
+    if (questions_ask(&answers, analysis, request->questions, request->question_count, &why) != 0) {
+        if (why)
+            warnx("the trace cannot be replayed: %s", why);
+        *status = 1;
+        return why != NULL;
+    }
+    for (size_t i = 0; i < answers.count; i++)
+        *status |= answers.why[i] != NULL;
+    if (!request->json)
+        answers_print(&answers, stdout);
+    return !request->json || (*json = answers_json(&answers));
+}
+
 /* Analyzes one job. Returns its JSON. Returns NULL after it was printed, or if it could not be analyzed (then *status
  * is 1). */
 static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
@@ -137,8 +170,8 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
               job->file_count ? analysis.report.error
                               : "it has no events to analyse; mpit-run --trace records every event");
         *status = 1;
-    } else if (analysis_join_samples(&analysis, job) != 0 ||
-               (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0)) {
+    } else if (request->mode == MODE_WHAT_IF ? !answers_show(&analysis, request, &json, status)
+                                             : !analysis_show(&analysis, job, request->json, &json)) {
         errx(1, "out of memory for the analysis");
     }
     analysis_release(&analysis);
@@ -290,6 +323,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_PERFETTO:
         return perfetto(dir, request);
     case MODE_ANALYZE:
+    case MODE_WHAT_IF:
         return analyze(dir, request);
     default:
         return summary(dir, request->full);

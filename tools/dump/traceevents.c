@@ -575,8 +575,8 @@ static int flows_write(struct view *view, const struct run_job *job)
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return report_no_memory(view->report);
-    int result =
-        analysis_open_flows(analysis, job->files, job->file_count, view->selection, job->names, flow_write, view);
+    const struct analysis_watch watch = {.data = view, .flow = flow_write};
+    int result = analysis_open_watched(analysis, job->files, job->file_count, view->selection, job->names, &watch);
     if (result != 0)
         report_error(view->report, "the messages are unknown: %s", analysis->report.error);
     else if (!analysis->has_messages)

@@ -29,7 +29,8 @@ enum {
     PAGE_LINES = 2000,
     PAGE_PLACES = 300,
     PAGE_CALLS = 10000,
-    PAGE_MESSAGES = 10000
+    PAGE_MESSAGES = 10000,
+    PAGE_PATH_TURNS = 1000
 };
 
 /* Ranks in rows: row i has the ranks from i * per_row on. */

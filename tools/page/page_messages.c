@@ -55,9 +55,8 @@ static void thin_add(struct page_messages *messages, const struct page_message *
     messages->thin[messages->thin_count++] = *message;
 }
 
-void page_messages_add(void *data, const struct analysis_flow *flow)
+void page_messages_add(struct page_messages *messages, const struct analysis_flow *flow)
 {
-    struct page_messages *messages = data;
     struct page_message message = {.flow = *flow, .number = messages->all++};
     uint64_t until = flow->begun_ns < flow->done_ns ? flow->begun_ns : flow->done_ns;
     message.waited_ns = until > flow->got_ns ? until - flow->got_ns : 0;

@@ -29,8 +29,7 @@ struct page_messages {
 
 /* Returns 0, or -1 without memory. Close it in both cases. */
 int page_messages_open(struct page_messages *messages);
-/* For analysis_open_flows. */
-void page_messages_add(void *messages, const struct analysis_flow *flow);
+void page_messages_add(struct page_messages *messages, const struct analysis_flow *flow);
 /* Returns {"count", "list"}. Nothing may be added after it. */
 json_t *page_messages_json(struct page_messages *messages);
 void page_messages_close(struct page_messages *messages);

@@ -5,6 +5,7 @@
 #include "analysis/sampled.h"
 #include "cures/tracefigures.h"
 #include "page/page_messages.h"
+#include "page/page_path.h"
 #include "page/page_places.h"
 
 #include <stdlib.h>
@@ -176,16 +177,33 @@ static void lists_cut(json_t *json)
     page_list_cut(json_object_get(json, "critical_path"), "shares", "time_ns", PAGE_LINES);
 }
 
+/* What the timeline draws of the analysis. */
+struct drawn {
+    struct page_messages messages;
+    struct page_path path;
+};
+
+static void flow_draw(void *drawn, const struct analysis_flow *flow)
+{
+    page_messages_add(&((struct drawn *)drawn)->messages, flow);
+}
+
+static void wait_draw(void *drawn, const struct analysis_wait *wait)
+{
+    page_path_add(&((struct drawn *)drawn)->path, wait);
+}
+
 json_t *page_analysis(const struct run_job *job)
 {
     if (!run_job_has_trace(job))
         return page_unknown_trace(job);
-    struct page_messages messages;
+    struct drawn drawn = {.path = {.least_ns = 0}};
+    const struct analysis_watch watch = {.data = &drawn, .flow = flow_draw, .wait = wait_draw};
     struct analysis *analysis = calloc(1, sizeof *analysis);
     json_t *json = NULL;
-    if (page_messages_open(&messages) == 0 && analysis) {
-        int opened = analysis_open_flows(analysis, job->files, job->file_count, page_selection(job), job->names,
-                                         page_messages_add, &messages);
+    if (page_messages_open(&drawn.messages) == 0 && analysis) {
+        int opened =
+            analysis_open_watched(analysis, job->files, job->file_count, page_selection(job), job->names, &watch);
         bool joined = opened != 0 || analysis_join_samples(analysis, job) == 0;
         json = !joined ? NULL : opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
         if (opened == 0 && json && analysis->has_times && places_put(json, analysis, job->summary) != 0) {
@@ -193,13 +211,16 @@ json_t *page_analysis(const struct run_job *job)
             json = NULL;
         }
         if (opened == 0 && json && analysis->has_messages)
-            json_object_set_new(json, "drawn_messages", page_messages_json(&messages));
+            json_object_set_new(json, "drawn_messages", page_messages_json(&drawn.messages));
+        if (opened == 0 && json && !job->part && analysis->has_path)
+            json_object_set_new(json, "drawn_path", page_path_json(&drawn.path, analysis));
         if (opened == 0 && !job->part)
             trace_figures_take(job->summary, analysis);
         lists_cut(json);
         analysis_release(analysis);
     }
-    page_messages_close(&messages);
+    page_messages_close(&drawn.messages);
+    page_path_close(&drawn.path);
     free(analysis);
     return json;
 }

@@ -97,7 +97,7 @@ END_OF_AGENT
     done
     hosts_network || return
     for host in $hosts_names; do # the ends learn of each other a little later
-        hosts_wait hosts_on "$host" sh -c "ip -o link show eth0 | grep -q 'state UP'" || return
+        hosts_wait hosts_on "$host" sh -c "ip -o link show eth0 | grep -Eq 'LOWER_UP.* state (UP|UNKNOWN)'" || return
     done
 }
 

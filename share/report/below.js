@@ -174,7 +174,9 @@ function samplesFigure(job) {
       functions.length ?
           functions[0].name + " itself has " + textOfShare(functions[0].self_ns / whole) + " of the sampled time" :
           "Samples of the threads",
-      split, legend(texts), flamePart(job),
+      split, legend(texts),
+      flamePart(
+          "flame", "Paths", "the sampled time", profile.flame && {...profile.flame, ns: profile.time.ns}),
       make(
           "div", {class: "columns"},
           make("div", {}, make("h3", {}, "Functions, by their own time"), sampleFunctionsTable(functions, whole)),

@@ -81,6 +81,7 @@ function callsitesFigure(job) {
   const rows = siteRows(job);
   if (!rows.length) return null;
   const first = rows[0], whole = runNs(job);
+  const inRun = (job.summary.callsites || []).filter((site) => site.path && site.time_ns && !ENDS.includes(site.mpi));
   const heading = isUntimed(job) ? "Where MPI is called; no call was timed" :
       first.outside              ? "MPI is called at its start and end only" :
                                    callText(first.site) + " takes " +
@@ -90,6 +91,7 @@ function callsitesFigure(job) {
       table(
           "callsites", siteColumns(job, rows), rows, 12,
           (row) => ({id: "site-" + row.i, class: row.outside ? "outside" : null})),
+      isUntimed(job) ? null : flamePart("icicle", "MPI time below each function", "the time in MPI", sitesFlame(inRun)),
       note(
           "Sums over all ranks. Open a place to see its callers. The path of a call is exact, not sampled." +
           (isUntimed(job) ? "" : " Calls before and after the run are gray, and have no bar.")));

@@ -1,25 +1,27 @@
 /* Findings, as in the summary, and the figures that this run lacks. */
 
+function isAt(site, place) {
+  return site && site.mpi === place.mpi && site.place && site.place.function === place.function &&
+      site.place.file === place.file && site.place.line === place.line;
+}
+
 /* The row of the finding's call site in the table of call sites, if it is there. */
 function siteIndex(job, place) {
-  const index = place ? (job.summary.callsites || [])
-                            .findIndex(
-                                (site) => site.mpi === place.mpi && site.place &&
-                                    site.place.function === place.function && site.place.file === place.file &&
-                                    site.place.line === place.line) :
-                        -1;
+  const index = place ? (job.summary.callsites || []).findIndex((site) => isAt(site, place)) : -1;
   return index < 0 ? index : job.places[index];
 }
 
 function findingItem(job, finding) {
-  const index = siteIndex(job, finding.place);
+  const index = siteIndex(job, finding.place), call = callOfFinding(job, finding);
   return make(
       "li", {"data-rule": finding.rule},
       finding.note ? make("b", {}, "!") :
                      figureOf("b", "share", Math.min(finding.share_of_run, 9.99), {"data-finding": "share"}),
       make(
           "div", {}, make("strong", {}, finding.text), " ", finding.advice || "",
-          index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(job.summary.callsites[index]))] : null));
+          index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(job.summary.callsites[index]))] : null,
+          call ? [" ", make("button", {type: "button", "data-show": "", onclick: () => findingShow(job, call)}, "Show")] :
+                 null));
 }
 
 function findingsFigure(job) {

@@ -1,4 +1,4 @@
-/* The paths of the samples as a flame graph: callers above, width is time. */
+/* Paths as a flame graph: callers above, width is time. */
 
 const FLAME_ROW = 19, FLAME_STATES = [["work", "at work in MPI"], ["stall", "stalled in MPI"]];
 
@@ -8,9 +8,8 @@ function flameClass(name) {
 
 /* Boxes with their place in the whole: {depth, from, ns, name, fill}. Children begin at the left end of their caller.
  * The states of MPI functions are boxes, too. */
-function flameBoxes(profile) {
-  const {names, nodes} = profile.flame,
-                boxes = [{depth: 0, from: 0, ns: profile.time.ns, name: "all", module: "", fill: "out"}];
+function flameBoxes({names, nodes, ns: whole}) {
+  const boxes = [{depth: 0, from: 0, ns: whole, name: "all", module: "", fill: "out"}];
   const next = [0]; /* where the next box of each depth begins */
   for (const [depth, number, ns, work, stall] of nodes) {
     const name = names[number], from = next[depth] || 0;
@@ -35,7 +34,7 @@ function flameBoxes(profile) {
 
 function flameTold(view, box) {
   return box.name + (box.module ? " [" + baseName(box.module) + "]" : "") + "\n" + exactly("ns", box.ns) + ", " +
-      textOfShare(box.ns / view.whole) + " of the sampled time";
+      textOfShare(box.ns / view.boxes[0].ns) + " of " + view.what;
 }
 
 /* The boxes below the chosen one over the whole width, and its callers above it. */
@@ -64,6 +63,7 @@ function flameDraw(view) {
       "data-tip": told,
       "aria-label": told,
       "data-flame": box.name,
+      "data-ns": box.ns,
       onclick: () => flameChoose(view, box),
       onkeydown: (event) => event.key === "Enter" ? flameChoose(view, box) :
           event.key === "Escape"                  ? flameChoose(view, view.boxes[0]) :
@@ -85,19 +85,51 @@ function flameChoose(view, box) {
   flameDraw(view);
 }
 
-function flamePart(job) {
-  const {profile} = job;
-  if (!profile.flame || !profile.flame.nodes.length) return null;
-  const boxes = flameBoxes(profile);
+/* `flame` has {names, nodes: [[depth, name, ns, work, stall], ...] from above, ns of all}. */
+function flamePart(name, heading, what, flame) {
+  if (!flame || !flame.nodes.length || !flame.ns) return null;
+  const boxes = flameBoxes(flame);
   const view = {
     boxes,
+    what,
     chosen: boxes[0],
-    whole: profile.time.ns || 1,
-    box: make("div", {"data-plot": "flame"}),
+    box: make("div", {"data-plot": name}),
     whole_button: make("button", {type: "button", hidden: true, onclick: () => flameChoose(view, boxes[0])}, "All")
   };
   drawn(() => flameDraw(view));
   return make(
-      "div", {}, make("h3", {}, "Paths"),
+      "div", {}, make("h3", {}, heading),
       make("div", {class: "controls"}, "Click on a function to zoom in.", view.whole_button), view.box);
+}
+
+/* MPI time of the call sites, by the functions on their paths. */
+function sitesFlame(sites) {
+  const names = [], numbers = new Map(), nodes = [], root = {ns: 0, below: new Map()};
+  const numberOf = (name, kind) => {
+    if (!numbers.has(name)) numbers.set(name, names.push({name, kind}) - 1);
+    return numbers.get(name);
+  };
+  const grow = (node, name, kind, ns) => {
+    const number = numberOf(name, kind);
+    if (!node.below.has(number)) node.below.set(number, {number, ns: 0, work: 0, stall: 0, below: new Map()});
+    const child = node.below.get(number);
+    child.ns += ns;
+    return child;
+  };
+  for (const site of sites) {
+    const outer = [...site.path].reverse().reduce(
+        (node, frame) => grow(node, frame.function || frameText(frame), "", site.time_ns), root);
+    const call = grow(outer, site.mpi, "mpi", site.time_ns);
+    call.stall += site.stall_ns || 0;
+    call.work += site.time_ns - (site.stall_ns || 0);
+    root.ns += site.time_ns;
+  }
+  const walk = (node, depth) => {
+    for (const child of [...node.below.values()].sort((a, b) => b.ns - a.ns)) {
+      nodes.push([depth, child.number, child.ns, child.work, child.stall]);
+      walk(child, depth + 1);
+    }
+  };
+  walk(root, 0);
+  return {names, nodes, ns: root.ns};
 }

@@ -106,7 +106,9 @@ function timelineDraw(view) {
   view.ramp = d3.range(256).map((i) => blend(i / 255));
   rampPut(view.rampBox, blend, "0 %", "100 % of a bin");
   const draw = hasCalls(view) ? callsDraw : binsDraw;
+  canvas.dataset.names = 0;
   rows.forEach((row, i) => draw(view, context, row, i));
+  pathDraw(view, context);
   view.told.textContent = view.hint + arrowsDraw(view, context);
   timelineAxes(view, context, height);
   Object.assign(canvas.dataset, {rows: rows.length, from: view.from, to: view.to});
@@ -169,7 +171,7 @@ function momentText(view, rowIndex, ns) {
   if (!hasCalls(view) || !row.recorded || !row.recorded[bin]) return binText(view, rowIndex, bin);
   const call = callAt(view, rowIndex, ns);
   return call ? callTold(view, call) :
-                rowName(view.timeline, rowIndex) + ", " + textOfMoment(view, ns) + "\nnot in MPI";
+                rowName(view.timeline, rowIndex) + ", " + textOfMoment(view, ns) + "\n" + betweenCalls(view, rowIndex, ns);
 }
 
 /* A window has a tenth of a bin at least: there, single calls are seen. */
@@ -269,6 +271,7 @@ function timelineView(job) {
     rows: timelineRows(timeline),
     calls: callsByRow(timeline),
     arrows: arrowsOf(job, timeline),
+    path: job.analysis.drawn_path || [],
     single: job.summary.threads === job.summary.ranks,
     mode: "states",
     end,
@@ -300,8 +303,10 @@ function timelineFigure(job) {
   if (timeline.unknown !== undefined) return null;
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0);
-  const view = timelineView(job);
-  const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
+  const view = job.view = timelineView(job);
+  const states = make(
+      "div", {},
+      legend([...present.map(([, name, text]) => [name, text]), ...(view.path.length ? [["path", "critical path"]] : [])]));
   view.rampBox.hidden = true;
   const shown = job.summary.selection ? view.rows.filter((row) => row.recorded) : view.rows;
   const kept = d3.mean(shown, (row) => row.recorded ? d3.sum(row.recorded) / 255 / timeline.bins : 0);

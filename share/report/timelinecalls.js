@@ -59,6 +59,73 @@ function callDraw(view, context, call, y, height) {
     context.fillStyle = view.paper;
     context.fillRect(left, y, .6, height);
   }
+  if (width > 30 && height > 12) nameDraw(view, context, call.name.replace(/^MPI_/, ""), left, y + height / 2, width);
+}
+
+/* The name of a call in its bar, if there is room. */
+function nameDraw(view, context, name, left, middle, width) {
+  context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
+  const room = context.measureText(name).width;
+  if (room > width - 8) return;
+  context.fillStyle = colourOf("on-fill");
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.fillText(name, left + 4, middle);
+  view.canvas.dataset.names = Number(view.canvas.dataset.names) + 1;
+}
+
+/* The critical path: the rank that it is on, over time. */
+function pathDraw(view, context) {
+  view.canvas.dataset.path = view.path.length;
+  if (!view.path.length || view.mode !== "states") return;
+  const middle = (rank) =>
+      view.margin.top + Math.floor(rank / view.timeline.per_row) * view.rowHeight + (view.rowHeight - view.gap) / 2;
+  context.save();
+  context.beginPath();
+  context.rect(view.margin.left, view.margin.top, view.plot, view.rowHeight * view.rows.length);
+  context.clip();
+  context.beginPath();
+  for (const [rank, from, to] of view.path) {
+    context.lineTo(view.x(from), middle(rank));
+    context.lineTo(view.x(to), middle(rank));
+  }
+  context.lineJoin = "round";
+  for (const [colour, width] of [["paper", 4], ["path", 2]]) {
+    context.strokeStyle = colourOf(colour);
+    context.lineWidth = width;
+    context.stroke();
+  }
+  context.restore();
+}
+
+/* The longest call that a finding is about: where ranks wait, or around the computation that is the cause. */
+function callOfFinding(job, finding) {
+  const {calls} = job.timeline;
+  if (!calls) return null;
+  for (const {places} of [finding.symptom, finding.cause]) {
+    const wanted = calls.callsites.map((site) => places.some((place) => isAt(site, place)));
+    const there = calls.list.filter((call) => wanted[call[6]]);
+    if (there.length) return there.reduce((a, b) => b[3] > a[3] ? b : a);
+  }
+  return null;
+}
+
+function findingShow(job, [rank, , begin, ns]) {
+  const {view} = job, row = Math.floor(rank / view.timeline.per_row);
+  document.getElementById("timeline").scrollIntoView();
+  zoomTo(view, begin - 2 * ns, begin + 2 * ns);
+  view.at = {row, ns: begin};
+  callShow(view, row, begin + ns / 2);
+  timelineMark(view);
+}
+
+/* What a rank does between two calls, if the page has all calls. */
+function betweenCalls(view, rowIndex, ns) {
+  const {count, list} = view.timeline.calls, calls = view.calls[rowIndex];
+  const next = calls.findIndex((call) => call.begin > ns), before = calls[next - 1], after = calls[next];
+  if (next < 1 || count !== list.length) return "not in MPI";
+  const line = (call) => call.name + (call.site ? " at " + placeText(call.site) : "");
+  return "not in MPI for " + textOfNs(after.begin - before.end) + "\nafter " + line(before) + "\nbefore " + line(after);
 }
 
 /* The calls of a row in the window, over the time that the trace knows. */

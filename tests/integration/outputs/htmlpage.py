@@ -265,7 +265,7 @@ def judge_flame(root, flame, profile):
         shown.append((*path, ns))
         assert work + stall <= ns, (path, ns, work, stall)
     assert sorted(shown, key=str) == sorted(truth, key=str), (shown[:5], truth[:5])
-    boxes = root.having("data-flame")
+    boxes = root.having("data-plot", "flame")[0].having("data-flame")
     assert boxes[0].attributes["data-flame"] == "all" and len(boxes) > 3, len(boxes)
     width = float(boxes[0].attributes["width"])
     assert all(float(one.attributes["width"]) + float(one.attributes["x"]) <= width + .01 for one in boxes)

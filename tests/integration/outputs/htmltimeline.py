@@ -73,6 +73,25 @@ def judge_messages(document, analysis):
     assert pairs == truth, (pairs, truth)
 
 
+def judge_path(document, analysis):
+    """The drawn path goes from rank to rank without a hole, and has about the same time on each rank as the critical path."""
+    path, told = document["analysis"].get("drawn_path"), analysis["critical_path"]
+    if analysis["selected"] or told.get("length_ns") is None:
+        assert path is None, path
+        return
+    assert path[-1][2] - path[0][1] == told["length_ns"] and path[-1][0] == told["ends_at_rank"], (path[0], path[-1], told)
+    assert all(before[2] == after[1] and before[1] <= before[2] for before, after in zip(path, path[1:])), path
+    if sum(wait["count"] for wait in analysis["waits"]) > 1000:
+        return # some are left out
+    drawn, truth = {}, {}
+    for rank, begin, end in path:
+        drawn[rank] = drawn.get(rank, 0) + end - begin
+    for share in told["shares"]:
+        truth[share["rank"]] = truth.get(share["rank"], 0) + share["time_ns"]
+    for rank in drawn.keys() | truth.keys(): # waits of a few microseconds may be left out
+        assert abs(drawn.get(rank, 0) - truth.get(rank, 0)) < 0.05 * told["length_ns"], (rank, drawn, truth)
+
+
 def judge_timeline(root, job, document, calls_by_rank, words, analysis):
     timeline = document["timeline"]
     if "trace" not in words or job["run_seconds"] is None:
@@ -86,6 +105,7 @@ def judge_timeline(root, job, document, calls_by_rank, words, analysis):
         return
     judge_single_calls(job, timeline, calls_by_rank)
     judge_messages(document, analysis)
+    judge_path(document, analysis)
     calls = sum(call["count"] for call in job["calls"].values())
     slack = 4 * calls + 1000
     states = [state for state in timeline["states"] if state not in ("not_in_mpi", "recorded")]

@@ -226,7 +226,7 @@ def tab_use(browser):
     """Everything that can be used comes in turn."""
     browser.value("document.querySelector('nav a').focus()")
     met = []
-    for _ in range(400):
+    for _ in range(600):
         browser.key("Tab")
         at = browser.value("(() => { const at = document.activeElement, figure = at.closest('[data-figure]'); return at === document.body ? '' : at.tagName.toLowerCase() + ' ' + (figure ? figure.dataset.figure : at.id); })()")
         if not at: # behind the last
@@ -243,23 +243,48 @@ def tab_use(browser):
     assert not missing, (missing, met)
 
 
-def flame_use(browser):
+def flame_use(browser, plot, figure):
     """A click on a function shows only its callers and callees; "All" shows all again."""
-    chosen = "document.querySelector('[data-plot=flame]').dataset.chosen"
-    if not browser.value("Boolean(document.querySelector('[data-plot=flame]'))"):
+    box = f"document.querySelector('[data-plot={plot}]')"
+    chosen = box + ".dataset.chosen"
+    if not browser.value(f"Boolean({box})"):
         return
     assert browser.value(chosen) == "all"
-    browser.value("document.querySelector('[data-plot=flame]').scrollIntoView({block: 'center'})")
+    browser.value(box + ".scrollIntoView({block: 'center'})")
     x, y, name = browser.value("""(() => {
-        const boxes = [...document.querySelectorAll('[data-flame]')], widest = boxes.filter((box) => Number(box.getAttribute('y')) >= 38)
+        const boxes = [...%s.querySelectorAll('[data-flame]')], widest = boxes.filter((box) => Number(box.getAttribute('y')) >= 38)
             .reduce((a, b) => Number(b.getAttribute('width')) > Number(a.getAttribute('width')) ? b : a), at = widest.getBoundingClientRect();
         return [at.left + at.width / 2, at.top + at.height / 2, widest.dataset.flame];
-    })()""")
+    })()""" % box)
     browser.click(x, y)
     assert browser.value(chosen) == name, (browser.value(chosen), name)
-    assert browser.value("(() => { const at = document.querySelector('[data-flame=\"' + %s + '\"]'); return at.getAttribute('width') === document.querySelector('[data-flame]').getAttribute('width'); })()" % chosen)
-    browser.value("[...document.querySelectorAll('[data-figure=samples] button')].find((button) => button.textContent === 'All').click()")
+    assert browser.value("(() => { const all = %s, at = all.querySelector('[data-flame=\"' + %s + '\"]'); return at.getAttribute('width') === all.querySelector('[data-flame]').getAttribute('width'); })()" % (box, chosen))
+    browser.value(f"[...document.querySelectorAll('[data-figure={figure}] button')].find((button) => button.textContent === 'All').click()")
     assert browser.value(chosen) == "all"
+
+
+def icicle_check(browser):
+    """The boxes of the MPI functions add up to the time of the call sites in the run."""
+    shown, told = browser.value("""(() => {
+        const sites = page.summary.jobs[0].callsites.filter((site) => site.path && site.time_ns && !/MPI_(Init|Finalize)/.test(site.mpi));
+        const box = document.querySelector('[data-plot=icicle] [data-flame=all]');
+        return [box ? Number(box.dataset.ns) : 0, sites.reduce((sum, site) => sum + site.time_ns, 0)];
+    })()""")
+    assert shown == told, (shown, told)
+
+
+def show_use(browser):
+    """"Show" beside a finding zooms the timeline to a call that the finding is about."""
+    button = "document.querySelector('[data-show]')"
+    if not browser.value(f"Boolean({button})"):
+        return
+    plot = "document.querySelector('[data-plot=timeline] canvas').dataset"
+    whole = browser.value(f"Number({plot}.to) - Number({plot}.from)")
+    browser.value(button + ".click()")
+    assert browser.value(f"Number({plot}.to) - Number({plot}.from)") < whole
+    assert browser.value("Boolean(document.querySelector('[data-call]'))")
+    browser.value("document.querySelector('[data-plot=timeline] canvas').focus()")
+    browser.key("Escape")
 
 
 def shape_use(browser):
@@ -290,7 +315,10 @@ def main():
             matrix_use(browser, pairs_of(dump, run))
             timeline_use(browser)
             choices_use(browser)
-            flame_use(browser)
+            flame_use(browser, "flame", "samples")
+            flame_use(browser, "icicle", "callsites")
+            icicle_check(browser)
+            show_use(browser)
             tab_use(browser)
             shape_use(browser)
             assert browser.requests == [url], browser.requests

@@ -21,6 +21,17 @@ static void passes_take(struct summary *summary, const struct analysis *analysis
     world_plan_release(&plan);
 }
 
+static void longest_take(struct summary_traced *traced, const struct analysis *analysis)
+{
+    size_t count;
+    struct segment_figures *segments = segments_by_cost(&analysis->segments, &count);
+    if (segments && count) {
+        traced->longest_from = call_place_hash(analysis->places, segments->from);
+        traced->longest_to = call_place_hash(analysis->places, segments->to);
+    }
+    free(segments);
+}
+
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
 {
     struct summary_traced *traced = &summary->traced;
@@ -31,6 +42,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
                                       .part_is_last = analysis->last != NULL};
     if (traced->split)
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
+    longest_take(traced, analysis);
     struct beat beat;
     const struct beat_reading of = {.ranks = analysis->job.size,
                                     .ns = analysis->part_ns ? analysis->part_ns

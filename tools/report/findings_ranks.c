@@ -70,6 +70,18 @@ static double shared_out(const struct summary_row *row)
     return working_threads(row) > 1 && compute && even < useful_of(row) ? even : useful_of(row);
 }
 
+/* Where in the program most of the computation is, if there was a trace. */
+static void longest_computation_add(const struct facts *facts, struct finding *finding)
+{
+    const struct summary_traced *traced = &facts->summary->traced;
+    char where[SEGMENT_TEXT_BYTES];
+    finding->around[0] = traced->longest_from ? summary_site_of(&facts->summary->sites, traced->longest_from) : NULL;
+    finding->around[1] = traced->longest_to ? summary_site_of(&facts->summary->sites, traced->longest_to) : NULL;
+    finding_segment_text(facts, traced->longest_from, traced->longest_to, where);
+    if (where[0])
+        finding_append(finding, " Most of that is%s.", where);
+}
+
 bool find_idle_threads(struct facts *facts, struct finding *finding)
 {
     double most = 0, even = 0;
@@ -94,6 +106,7 @@ bool find_idle_threads(struct facts *facts, struct finding *finding)
              longest->rank, text_of_seconds(shorter, facts->run - finding->seconds), text_of_seconds(run, facts->run),
              text_of_seconds(useful, useful_of(longest)),
              text_of_seconds(had, seconds_of(longest->usage.helper_ns) / (double)longest->usage.helpers));
+    longest_computation_add(facts, finding);
     return true;
 }
 

@@ -207,6 +207,8 @@ struct summary_traced {
     struct summary_cure cures[CURES_KEPT]; /* in the order of their gains */
     size_t cure_count;
     struct summary_passes passes;
+    uint64_t longest_from,
+        longest_to; /* hashes of the sites around the computation that takes a rank longest. 0: not known */
 };
 
 struct summary {

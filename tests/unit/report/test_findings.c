@@ -334,6 +334,15 @@ TEST(threads_that_compute_less_are_idle)
     assert_non_null(idle);
     assert_true(fabs(idle->seconds - 3) < 1e-6);
     assert_non_null(strstr(idle->text, "the run would take 7.00 s in place of 10.0 s"));
+    assert_null(idle->around[0]);
+    site_add(CALL_MPI_Allreduce, 10, 1, 0);
+    job.traced = (struct summary_traced){.there = true, .longest_from = 1, .longest_to = 1}; /* the hash of the site */
+    findings_find(&found, &job);
+    idle = finding_named("idle_threads");
+    assert_non_null(idle);
+    assert_ptr_equal(idle->around[1], &job.sites.list[0]);
+    assert_non_null(
+        strstr(idle->text, " Most of that is between one MPI_Allreduce (halo.c:72 exchange) and the next."));
     helpers_set(1, 2, 1, 9); /* this one's compute as long as it does: the run does not get shorter */
     absent_check("idle_threads");
     helpers_set(1, 1, 1, 3); /* there is no processor for them */

@@ -120,8 +120,11 @@ function sitesFlame(sites) {
     const outer = [...site.path].reverse().reduce(
         (node, frame) => grow(node, frame.function || frameText(frame), "", site.time_ns), root);
     const call = grow(outer, site.mpi, "mpi", site.time_ns);
-    call.stall += site.stall_ns || 0;
-    call.work += site.time_ns - (site.stall_ns || 0);
+    if (site.stall_ns !== null) {
+      const stall = Math.min(site.stall_ns, site.time_ns);
+      call.stall += stall;
+      call.work += site.time_ns - stall;
+    }
     root.ns += site.time_ns;
   }
   const walk = (node, depth) => {

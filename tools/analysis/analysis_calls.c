@@ -571,13 +571,18 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
         progress_offer(lanes, lane, receive->envelope.comm, receive->envelope.source, &receive->begun, blame);
 }
 
+static uint64_t more_of(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
 static void gathered_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct gathering *gathering,
-                           const struct attendee *who, const struct event *event, struct blame *blame)
+                           const struct attendee *who, uint64_t bytes, struct blame *blame)
 {
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
     bool no_neighbors = gathering->form == FORM_NEIGHBORS && !who->neighbors->known;
-    need_gathered(lanes, lane, gathering, who, known, event->bytes);
+    need_gathered(lanes, lane, gathering, who, known, bytes);
     if (known == CAUSE_UNKNOWN)
         (*(no_neighbors ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_UNKNOWN && !no_neighbors)
@@ -621,9 +626,10 @@ static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *
 }
 
 /* A gathering that the call leaves is kept until the call's wait is known. */
-static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct event *event,
+static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct call_part *part,
                      struct blame *blame)
 {
+    const struct event *event = &part->event;
     unsigned kind = event_kind(event);
     int class = request_class_ended(event);
     if (class < 0) {
@@ -642,7 +648,8 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     sent_offer(lanes, lane, object->sent, object->function, blame);
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {
-        gathered_offer(lanes, lane, object->gathering, &object->attendee, event, blame);
+        gathered_offer(lanes, lane, object->gathering, &object->attendee, more_of(event->bytes, part->bytes_out),
+                       blame);
         gathered_progress_offer(lanes, lane, object->gathering, blame);
         lane->left[lane->left_count++] = object->gathering;
     }
@@ -679,7 +686,8 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (call_shape(&lane->call) == FOLD_RECV)
         received_offer(lanes, lane, lane->receive, &lane->call.event, &blame);
     if (lane->gathering) {
-        gathered_offer(lanes, lane, lane->gathering, &lane->attendee, &lane->call.event, &blame);
+        gathered_offer(lanes, lane, lane->gathering, &lane->attendee,
+                       more_of(lane->call.event.bytes, lane->call.bytes_out), &blame);
         lane->left[lane->left_count++] = lane->gathering;
     }
     lane->stalled_ns = 0;
@@ -691,7 +699,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         else if (event_kind(event) == RECORD_RECEIVE)
             received_offer(lanes, lane, lane->receive, event, &blame);
         else
-            part_end(lanes, lane, event, &blame);
+            part_end(lanes, lane, &lane->call.parts[i], &blame);
     }
     lock_end(lanes, lane, &blame);
     epochs_end(lanes, lane, &blame);

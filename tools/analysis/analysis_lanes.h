@@ -232,7 +232,7 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
 void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                unsigned function, const struct moment *posted);
 void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive);
-/* `bytes`: of the call. */
+/* `bytes`: that the rank puts in, or gets, whichever is more. */
 void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct gathering *gathering,
                    const struct attendee *who, enum cause_known known, uint64_t bytes);
 /* An exposure of a window began with this moment. */

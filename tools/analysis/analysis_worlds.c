@@ -475,8 +475,9 @@ void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lan
         may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
     } else if (known == CAUSE_KNOWN) {
         double times[WORLDS_MOST] = {0};
+        unsigned rounds = gathering_rounds(lanes, gathering);
         gathering_need(gathering, who, blocks ? lane->clock.times : NULL, times, lanes->worlds);
-        need_add_over(lanes, lane, times, 0, (struct way){gathering_rounds(lanes, gathering), bytes});
+        need_add_over(lanes, lane, times, 0, (struct way){rounds, rounds ? bytes : 0});
     }
 }
 

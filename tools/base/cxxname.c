@@ -91,3 +91,21 @@ const char *cxx_name_short(const char *full, char text[CXX_NAME_BYTES])
     snprintf(text, CXX_NAME_BYTES, "%s", name.used ? name.text + name.before : full);
     return text;
 }
+
+const char *cxx_name_begin(const char *name)
+{
+    const char *begin = name;
+    for (const char *at = name; *at && !operator_begins(name, at);) {
+        if (strncmp(at, ANONYMOUS, strlen(ANONYMOUS)) == 0)
+            at += strlen(ANONYMOUS);
+        else if (strncmp(at, "decltype(", 9) == 0)
+            at = bracket_end(at + 8, '(', ')');
+        else if (*at == '<' && at > name)
+            at = bracket_end(at, '<', '>');
+        else if (*at == '(')
+            break;
+        else if (*at++ == ' ')
+            begin = at;
+    }
+    return begin;
+}

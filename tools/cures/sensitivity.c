@@ -82,11 +82,9 @@ void sensitivity_print(const struct sensitivity *sensitivity, FILE *out)
         return;
     }
     if (sensitivity->latency_ns > 0)
-        fprintf(out, "  latency %s", text_of_ns(a, (uint64_t)sensitivity->latency_ns));
+        fprintf(out, "  latency of messages %s\n", text_of_ns(a, (uint64_t)sensitivity->latency_ns));
     if (sensitivity->byte_ns > 0)
-        fprintf(out, ", bandwidth %s a second", text_of_bytes(a, (uint64_t)(1e9 / sensitivity->byte_ns)));
-    if (sensitivity->latency_ns > 0)
-        fprintf(out, "\n");
+        fprintf(out, "  bandwidth %s a second\n", text_of_bytes(a, (uint64_t)(1e9 / sensitivity->byte_ns)));
     more_print("1 us more latency", sensitivity->microsecond_ns, sensitivity->run_ns, out);
     if (sensitivity->percent_ns >= 0)
         more_print("bytes take 1 % longer", sensitivity->percent_ns, sensitivity->run_ns, out);

@@ -254,11 +254,11 @@ static void job_series_add(struct emission *emission, const struct observed_job 
               "1: stalls and work are known apart. 0: all time in calls counts as work.", job->stall_known);
     gauge_add(emission, "mpit_job_longest_call_seconds", "Duration of the oldest call now in progress on this node.",
               longest);
-    if (job->passes.place) {
-        counter_add(emission, "mpit_job_passes",
-                    "Passes of the program's loop, of the process on this node that has fewest. Falls if another call "
-                    "counts them.",
-                    job->passes.count);
+    if (job->passes.site) {
+        gauge_add(emission, "mpit_job_passes",
+                  "Passes of the program's loop, of the process on this node that has fewest. It falls if another call "
+                  "counts them.",
+                  job->passes.count);
         gauge_add(emission, "mpit_job_pass_age_seconds", "Time since the count of passes changed last.",
                   job->pass_age_ns);
     }

@@ -314,27 +314,27 @@ static void metrics_keep(struct observation *observation)
     metric_calls_keep(&observation->metrics, use.calls);
 }
 
-/* All processes of a job belong to one observed job, but for those of another user. */
-static void job_passes_take(struct observation *observation, const struct live_job *live, uint64_t now)
+/* A number that several users claim is a job of each. */
+static void job_passes_take(struct observed_job *job, const struct live *live, uint64_t now)
 {
-    struct observed_job *job = NULL;
-    for (size_t i = 0; i < observation->job_count && !job; i++)
-        job = observation->jobs[i].job == live->job && !observation->jobs[i].namesake ? &observation->jobs[i] : NULL;
-    if (!job || !live->alive)
-        return;
-    struct keytable sites = live_sites_read(live, observation->places);
-    struct live_passes found = live_passes_find(&sites, live, job->passes.place);
-    keytable_release(&sites, NULL);
-    if (found.place != job->passes.place || found.count != job->passes.count)
-        job->pass_ns = now;
-    job->passes = found;
-    job->pass_age_ns = now - job->pass_ns;
+    const struct live_share own = {true, job->owner};
+    for (size_t i = 0; i < live->job_count; i++) {
+        if (live->jobs[i].job != job->job || !live->jobs[i].alive)
+            continue;
+        struct keytable sites = live_sites_read(&live->jobs[i], own);
+        struct live_passes found = live_passes_find(&sites, &live->jobs[i], own, job->passes.site);
+        keytable_release(&sites, NULL);
+        if (found.site != job->passes.site || found.count != job->passes.count)
+            job->pass_ns = now;
+        job->passes = found;
+        job->pass_age_ns = now - job->pass_ns;
+    }
 }
 
 int observation_take(struct observation *observation, struct live *live)
 {
     uint64_t now = monotonic_ns();
-    int result = observation->places || (observation->places = call_places_open(NULL)) ? 0 : -1;
+    int result = 0;
     size_t kept = 0;
     observation->looks++;
     observation->unreadable_now = observation->rankless_now = observation->late_now = observation->refused_now = 0;
@@ -350,10 +350,9 @@ int observation_take(struct observation *observation, struct live *live)
             else
                 result |= live_process_take(observation, process, now);
         }
-    for (size_t i = 0; result == 0 && i < live->job_count; i++)
-        job_passes_take(observation, &live->jobs[i], now);
     for (size_t i = 0; i < observation->job_count; i++) {
         struct observed_job *job = &observation->jobs[i];
+        job_passes_take(job, live, now);
         result |= job_age(observation, job, now);
         if (job->count)
             observation->jobs[kept++] = *job;
@@ -388,7 +387,6 @@ void observation_free(struct observation *observation)
     for (size_t i = 0; i < observation->job_count; i++)
         job_free(&observation->jobs[i]);
     free(observation->jobs);
-    call_places_close(observation->places);
     metric_table_free(&observation->metrics);
     *observation = (struct observation){0};
 }

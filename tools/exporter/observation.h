@@ -110,7 +110,6 @@ struct observation {
     struct metric_table metrics;
     struct observed_job *jobs;
     size_t job_count;
-    struct call_places *places;
     uint64_t looks, looks_failed;
     uint64_t unreadable_now, unreadable; /* processes with unreadable files: at this look, in all */
     uint64_t rankless_now;               /* processes that had no rank yet */

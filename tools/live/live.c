@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -147,9 +148,38 @@ static void file_look(struct live_file *file, uint64_t look, uint64_t realtime_n
     process->here = file->here;
     process->clock = file->clock;
     process->alive = file->alive;
+    process->pid = !file->here                                              ? 0
+                   : file->holder && !process_is_here(&process->run.header) ? file->holder
+                                                                            : (pid_t)process->run.header.pid;
     process->now_ticks = process->now_ns = 0;
     if (file->open)
         file_time(file, realtime_ns);
+}
+
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
+
+/* Its number may have gone to another process since the look. */
+static bool process_is_still(const struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d", (int)process->pid);
+    bool same = process_is_here(header) ? process_lives(header) : process_is_at(header, process->pid);
+    return same && stat(path, &st) == 0 && st.st_uid == run_reader_owner(&process->run);
+}
+
+const char *live_signal(const struct live_process *process, int number)
+{
+    if (!process->readable || process->pid <= 0)
+        return "it is not on this node";
+    int handle = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (handle < 0)
+        return strerror(errno);
+    bool sent = process_is_still(process) && syscall(SYS_pidfd_send_signal, handle, number, NULL, 0) == 0;
+    const char *why = sent ? NULL : errno == EPERM ? strerror(errno) : "it has ended";
+    close(handle);
+    return why;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */

@@ -29,6 +29,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #define LIVE_SCAN_NS UINT64_C(1000000000)
 #define LIVE_ENDED_NS UINT64_C(30000000000)
@@ -39,6 +40,7 @@ struct live_process {
     struct run_reader run; /* its tables, without chunks, so no events can be read from it */
     bool here;             /* it can be seen from here: of this node, and not in a container apart */
     bool clock;            /* it uses the clocks of this node's kernel */
+    pid_t pid;             /* its number here. 0: it is not here */
     bool alive;            /* it still exists, even after MPI_Finalize. If it is not here: no end is recorded */
     uint64_t now_ticks;    /* time of the look by its clock. After its end: the end, as far as known */
     uint64_t now_ns;       /* the same since its begin */
@@ -76,6 +78,8 @@ void live_close(struct live *live);
 
 /* Updates the time of a process that is still alive, right before its counters are read. */
 void live_now(struct live_process *process);
+/* Sends it a signal if it is still the process of its file, and belongs to the owner of the file. Returns NULL, or why it was not sent. */
+const char *live_signal(const struct live_process *process, int number);
 /* Returns whether the data read since the look was in the process's file. */
 bool live_is_whole(const struct live_process *process);
 

@@ -9,24 +9,35 @@
 
 #include "base/keytable.h"
 #include "live/live.h"
-#include "report/callplaces.h"
 
 struct live_site {
-    struct keyed keyed; /* place, 0 */
+    struct keyed keyed; /* hash of its path (summary_path_hash), 0 */
     unsigned function;
+    const struct run_reader *run; /* one of the processes that have it, until the next look */
+    uint32_t path;                /* and the number of the path there */
     uint64_t calls, ns, stall_ns;
-    size_t ranks;
-    uint64_t least, most; /* calls of a rank */
+    size_t ranks;         /* that count passes, */
+    uint64_t least, most; /* and the calls of one of them */
 };
 
 struct live_passes {
-    uint32_t place; /* of the call that counts them. 0: not known */
+    uint64_t site;  /* the hash of the call that counts them. 0: not known */
     uint64_t count; /* so far, of the rank that has fewest */
 };
 
-/* Fills a new table with the calls of the processes that are there. The caller releases it. */
-struct keytable live_sites_read(const struct live_job *job, struct call_places *places);
-/* `last`: the place at the last look, which stays if it is about as good as another one. */
-struct live_passes live_passes_find(const struct keytable *sites, const struct live_job *job, uint32_t last);
+/* Whose processes count. A process with more than LIVE_PATHS_MOST paths is left out. */
+struct live_share {
+    bool own;    /* only those of `owner` that are on this node */
+    uid_t owner; /* of the run file */
+};
+
+enum { LIVE_PATHS_MOST = 8192 };
+
+/* Fills a new table with the calls of the processes. The caller releases it. Ranks that are gone count no passes while others
+ * live. */
+struct keytable live_sites_read(const struct live_job *job, struct live_share share);
+/* `last`: the site at the last look, which stays if it is about as good as another one. */
+struct live_passes live_passes_find(const struct keytable *sites, const struct live_job *job, struct live_share share,
+                                    uint64_t last);
 
 #endif

@@ -12,10 +12,10 @@ struct path_turn {
 
 #define OF_COMM UINT32_C(0x80000000)
 
+/* All members wait for the last one. */
 static bool is_of_operation(enum wait_pattern pattern)
 {
-    return pattern == WAIT_AT_BARRIER || pattern == WAIT_AT_NXN || pattern == WAIT_LATE_BROADCAST ||
-           pattern == WAIT_AT_CREATION;
+    return pattern == WAIT_AT_BARRIER || pattern == WAIT_AT_NXN || pattern == WAIT_AT_CREATION;
 }
 
 static int by_wait(const void *one, const void *other)
@@ -46,13 +46,13 @@ void page_path_add(struct page_path *path, const struct analysis_wait *wait)
     bool all = is_of_operation(wait->pattern);
     uint64_t from = (uint64_t)(uint32_t)wait->cause->world_rank << 32,
              to = all ? OF_COMM | wait->comm : (uint32_t)wait->rank;
-    if (!all && wait->ns < path->least_ns)
+    if (path->no_memory || (!all && wait->ns < path->least_ns))
         return;
     struct path_turn *turn = keytable_make(&path->turns, wait->cause->moment.ns, from | to, sizeof *turn);
     path->no_memory |= !turn;
     if (turn)
         turn->waited_ns += wait->ns;
-    if (path->turns.count == (size_t)2 * PAGE_PATH_TURNS)
+    if (!path->no_memory && path->turns.count >= (size_t)2 * PAGE_PATH_TURNS)
         turns_cut(path, PAGE_PATH_TURNS);
 }
 
@@ -60,6 +60,9 @@ static bool comm_has(const struct trace_comm *comm, int32_t rank)
 {
     for (int32_t i = 0; comm->members && i < comm->size; i++)
         if (comm->members[i] == rank)
+            return true;
+    for (int32_t i = 0; comm->remote && i < comm->remote_size; i++)
+        if (comm->remote[i] == rank)
             return true;
     return false;
 }
@@ -79,6 +82,10 @@ json_t *page_path_json(struct page_path *path, const struct analysis *analysis)
 {
     turns_cut(path, PAGE_PATH_TURNS);
     struct keyed **turns = keytable_sorted(&path->turns);
+    if (path->no_memory || (path->turns.count && !turns)) {
+        free(turns);
+        return NULL;
+    }
     json_t *pieces = json_array();
     int32_t rank = analysis->path_rank;
     uint64_t end_ns = analysis->path_end_ns, begin_ns = end_ns > analysis->path_ns ? end_ns - analysis->path_ns : 0;

@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "base/keytable.h"
+#include "base/cxxname.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -105,13 +106,9 @@ static const struct source *source_of(struct stacks *stacks, const char *text)
     return source;
 }
 
-/* Returns whether a function of C++ is in namespace std. Its name may begin with the type that it returns. */
 static bool is_in_std(const char *name)
 {
-    const char *begin = name + strcspn(name, "<(");
-    while (begin > name && begin[-1] != ' ')
-        begin--;
-    return text_begins_with_one(begin, "std:: __gnu_cxx::") || text_begins(name, "operator new") ||
+    return text_begins_with_one(cxx_name_begin(name), "std:: __gnu_cxx::") || text_begins(name, "operator new") ||
            text_begins(name, "operator delete");
 }
 

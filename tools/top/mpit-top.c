@@ -60,8 +60,8 @@ static const struct command_line command_line = {
     .options = options,
     .column = 22,
     .tail = "\n"
-            "Keys: enter opens a job, j all jobs, r ranks, c communicators, s sizes,\n"
-            "v variables, < > sort, / filter, p pause, h help, q quit.\n"
+            "Keys: enter opens a job, j all jobs, r ranks, w where, c communicators, s sizes,\n"
+            "v variables, < > sort, / filter, k signal, p pause, h help, q quit.\n"
             "\n"
             "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
             "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n",

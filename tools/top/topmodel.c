@@ -301,14 +301,17 @@ static void ranks_forget(struct top_model *model, struct top_job *job)
 
 static void sites_update(struct top_job *job, const struct live_job *live, struct call_places *places)
 {
+    const struct live_share all = {.own = false};
     struct top_passes before = job->passes;
     keytable_release(&job->sites_before, NULL);
     job->sites_before = job->sites;
-    job->sites = live_sites_read(live, places);
-    struct live_passes found = live_passes_find(&job->sites, live, before.place);
-    bool goes_on = found.place && found.place == before.place && found.count >= before.count;
+    job->sites = live_sites_read(live, all);
+    struct live_passes found = live_passes_find(&job->sites, live, all, before.site);
+    const struct live_site *site = found.site ? keytable_find(&job->sites, found.site, 0) : NULL;
+    bool goes_on = found.site && found.site == before.site && found.count >= before.count;
     uint64_t passes = goes_on ? found.count - before.count : found.count, ns = goes_on ? job->interval_ns : job->run_ns;
-    job->passes = (struct top_passes){.place = found.place,
+    job->passes = (struct top_passes){.site = found.site,
+                                      .place = site ? call_place_find(places, site->run, site->path) : 0,
                                       .count = found.count,
                                       .per_second = ns ? (double)passes * 1e9 / (double)ns : 0,
                                       .none_ns = goes_on && !passes ? before.none_ns + job->interval_ns : 0};
@@ -317,10 +320,11 @@ static void sites_update(struct top_job *job, const struct live_job *live, struc
 static void past_add(struct top_job *job)
 {
     size_t at = job->past.count % TOP_PAST;
-    if (!job->sharing || !job->interval_ns)
+    if (!job->sharing || !job->interval_ns ||
+        job->interval_ns >= job->run_ns) /* the first look has all since the begin */
         return;
     job->past.share[at] = (float)job->rates.mpi;
-    job->past.run_ns[at] = job->run_ns;
+    job->past.since_ns[at] = job->run_ns > job->interval_ns ? job->run_ns - job->interval_ns : 0;
     job->past.count++;
 }
 

@@ -22,6 +22,7 @@
 #include "base/keytable.h"
 #include "format/label.h"
 #include "live/livesites.h"
+#include "report/callplaces.h"
 #include "waiting/waiting.h"
 #include "top/topfinding.h"
 #include "base/username.h"
@@ -133,17 +134,18 @@ struct top_comm {
 
 /* Passes of the program's loop. */
 struct top_passes {
-    uint32_t place; /* of the call that counts them, in top_model.places. 0: not known */
+    uint64_t site;  /* the hash of the call that counts them (livesites.h). 0: not known */
+    uint32_t place; /* and its number in top_model.places */
     uint64_t count; /* so far, of the rank that has fewest */
     double per_second;
     uint64_t none_ns; /* since the last one. 0: there was one in the last interval */
 };
 
-/* The last intervals: their share in MPI, and when they ended. The newest is at (count - 1) % TOP_PAST. */
+/* The last intervals: their share in MPI, and when they began. The newest is at (count - 1) % TOP_PAST. */
 enum { TOP_PAST = 240 };
 struct top_past {
     float share[TOP_PAST];
-    uint64_t run_ns[TOP_PAST];
+    uint64_t since_ns[TOP_PAST];
     size_t count;
 };
 

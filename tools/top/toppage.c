@@ -292,7 +292,8 @@ static void head_past(struct top_page *page, const struct top_job *job)
         int level = share >= 1 ? 7 : share > 0 ? (int)(share * 8) : 0;
         used += (size_t)snprintf(strip + used, sizeof strip - used, "%s", levels[text_is_utf8()][level]);
     }
-    uint64_t ns = job->run_ns - past->run_ns[(past->count - shown) % TOP_PAST];
+    uint64_t begin = past->since_ns[(past->count - shown) % TOP_PAST],
+             ns = job->run_ns > begin ? job->run_ns - begin : 0;
     top_page_add(page, 0, 0, "MPI, last %s %c%s%c", text_of_ns(since, ns), STYLE_WORK, strip, STYLE_PLAIN);
 }
 

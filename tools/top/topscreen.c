@@ -23,10 +23,8 @@ struct screen {
     uint64_t key[2];         /* of the chosen row: it stays chosen when rows move. 0, 0: none */
     enum top_view_kind back; /* where escape leads to, from the help, a rank or a communicator */
     enum { ASKS_NOTHING, ASKS_FILTER, ASKS_SIGNAL } asks;
-    char word[32];    /* of a signal, */
-    uint32_t pid;     /* and who is to get it */
-    int32_t rank;     /* who that is */
-    char answer[128]; /* instead of the keys, until the next key */
+    char word[32];    /* of a signal to the chosen rank */
+    char answer[160]; /* instead of the keys, until the next key */
     bool quit;
 };
 
@@ -164,15 +162,24 @@ static void status_keys(const struct screen *screen, char *text, size_t bytes)
     top_parts_join(text, bytes, COLS - 1, parts, sizeof parts / sizeof *parts);
 }
 
+static const struct top_rank *rank_chosen(const struct screen *screen)
+{
+    const struct top_job *job = top_view_job(screen->view, screen->model);
+    for (size_t i = 0; job && screen->view->kind == VIEW_RANKS && i < job->rank_count; i++)
+        if (memcmp(job->ranks[i]->keyed.key, screen->key, sizeof screen->key) == 0)
+            return job->ranks[i];
+    return NULL;
+}
+
 static void status_paint(const struct screen *screen)
 {
     char text[512], dots[4] = "";
     if (screen->asks == ASKS_FILTER)
         snprintf(text, sizeof text, "only: %s_   (ranks such as 0,4-7, or a part of the text)", screen->view->filter);
-    else if (screen->asks == ASKS_SIGNAL)
+    else if (screen->asks == ASKS_SIGNAL && rank_chosen(screen))
         snprintf(text, sizeof text,
-                 "signal to rank %" PRId32 " (process %" PRIu32 "): %s_   (TERM, KILL, STOP, 10, ...; escape: none)",
-                 screen->rank, screen->pid, screen->word);
+                 "signal to rank %" PRId32 " (process %d): %s_   (TERM, KILL, STOP, 10, ...; escape: none)",
+                 rank_chosen(screen)->rank, (int)rank_chosen(screen)->process->pid, screen->word);
     else if (screen->answer[0])
         snprintf(text, sizeof text, "%s", screen->answer);
     else
@@ -328,49 +335,55 @@ static bool line_edit(char *text, size_t bytes, int key)
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-/* The chosen rank, whose process is on this node. */
 static void signal_ask(struct screen *screen)
 {
-    const struct top_job *job = top_view_job(screen->view, screen->model);
-    for (size_t i = 0; job && screen->view->kind == VIEW_RANKS && i < job->rank_count; i++) {
-        const struct top_rank *rank = job->ranks[i];
-        if (memcmp(rank->keyed.key, screen->key, sizeof screen->key) != 0 || !rank->process->here ||
-            !rank->process->alive)
-            continue;
-        screen->asks = ASKS_SIGNAL;
-        screen->pid = rank->pid;
-        screen->rank = rank->rank;
-        screen->word[0] = '\0';
+    const struct top_rank *rank = rank_chosen(screen);
+    if (!rank)
+        return;
+    if (!rank->process->pid || !rank->process->alive) {
+        snprintf(screen->answer, sizeof screen->answer, "rank %" PRId32 " is not on this node, or has ended",
+                 rank->rank);
+        return;
     }
+    screen->asks = ASKS_SIGNAL;
+    screen->word[0] = '\0';
 }
 
 /* "TERM", "SIGTERM", "15". 0: none has this name. */
 static int signal_named(const char *word)
 {
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"TERM", SIGTERM}, {"KILL", SIGKILL}, {"INT", SIGINT},   {"HUP", SIGHUP},   {"QUIT", SIGQUIT},
+                 {"STOP", SIGSTOP}, {"CONT", SIGCONT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"ABRT", SIGABRT}};
     const char *name = strncasecmp(word, "SIG", 3) == 0 ? word + 3 : word;
     char *end;
     long number = strtol(word, &end, 10);
     if (end != word && !*end)
         return number > 0 && number < NSIG ? (int)number : 0;
-    for (int i = 1; i < NSIG; i++)
-        if (sigabbrev_np(i) && strcasecmp(sigabbrev_np(i), name) == 0)
-            return i;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(names[i].name, name) == 0)
+            return names[i].number;
     return 0;
 }
 
 static void signal_send(struct screen *screen)
 {
+    const struct top_rank *rank = rank_chosen(screen);
     int number = signal_named(screen->word);
     screen->asks = ASKS_NOTHING;
-    if (!screen->word[0])
+    if (!screen->word[0] || !rank)
         return;
+    const char *why = number ? live_signal(rank->process, number) : NULL;
     if (!number)
-        snprintf(screen->answer, sizeof screen->answer, "'%s' is no signal; allowed are names as TERM, and numbers",
+        snprintf(screen->answer, sizeof screen->answer,
+                 "'%s' is no signal; allowed are TERM, KILL, INT, HUP, QUIT, STOP, CONT, USR1, USR2, ABRT, and numbers",
                  screen->word);
-    else if (kill((pid_t)screen->pid, number) != 0)
-        snprintf(screen->answer, sizeof screen->answer, "process %" PRIu32 ": %s", screen->pid, strerror(errno));
+    else if (why)
+        snprintf(screen->answer, sizeof screen->answer, "rank %" PRId32 " gets no signal: %s", rank->rank, why);
     else
-        snprintf(screen->answer, sizeof screen->answer, "sent %s to rank %" PRId32, screen->word, screen->rank);
+        snprintf(screen->answer, sizeof screen->answer, "sent %s to rank %" PRId32, screen->word, rank->rank);
 }
 
 /* Moves through rows. Returns false for other keys. */

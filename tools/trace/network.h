@@ -1,9 +1,9 @@
 /*
  * The network of a job, as its messages show it: from the begin of a send to the end of the receive that waited for it.
  *
- * Latency is the time of the fastest message below 1 KiB. A byte takes what messages from 64 KiB on take beyond three times the
- * latency, since they ask their receiver first: the median. Only messages between hosts count, or all of them if the job has
- * one host.
+ * Latency is the time of the fastest message below 1 KiB. Messages from 64 KiB on ask their receiver first, which takes three
+ * latencies. The rest of their time, divided by their bytes, is the time of a byte: the median. Only messages between hosts
+ * count, or all of them if the job has one host.
  */
 #ifndef MPIT_TOOLS_NETWORK_H
 #define MPIT_TOOLS_NETWORK_H
@@ -25,7 +25,8 @@ struct network {
 
 /* Returns whether a message between these ranks counts. */
 bool network_is_between(const struct trace_job *job, int32_t one, int32_t other);
-/* The rounds of messages between hosts that a collective of all members needs, at least: the bits of their number. */
+/* The rounds of messages between hosts that a collective of all members needs, at least: log2 of the number of hosts, rounded
+ * up. If the job has one host: of ranks. */
 unsigned network_rounds(const struct trace_job *job, const struct trace_comm *comm);
 void network_add(struct network *network, uint64_t bytes, uint64_t ns);
 /* 0: not known. */

@@ -128,7 +128,7 @@ def part_figures():
     equal("threads are outside", metrics.sum("mpit_process_threads", job=number, activity="outside"), RANKS)
     equal("all live", metrics.sum("mpit_process_up", job=number), RANKS)
     # each round completes 18 messages at either of two places. A compiler may give the first of them places of its own
-    passes = metrics.one("mpit_job_passes_total", job=number)
+    passes = metrics.one("mpit_job_passes", job=number)
     told("passes of the loop", passes in (3 * 18, 3 * 17), passes)
     age = lambda: by_rank.scrape().one("mpit_job_pass_age_seconds", job=number)
     until(lambda: age() > 0.5, "the last pass gets older")

@@ -175,4 +175,20 @@ TEST(names_of_cxx_are_short)
     assert_int_equal(strlen(cxx_name_short(large, text)), CXX_NAME_BYTES - 1);
 }
 
+TEST(names_of_cxx_begin_after_the_type_that_they_return)
+{
+    static const char *const names[][2] = {
+        {"std::sort<int*>(int*, int*)", "std::sort<int*>(int*, int*)"},
+        {"void std::__introsort_loop<int*, long>(int*, int*, long)",
+         "std::__introsort_loop<int*, long>(int*, int*, long)"},
+        {"std::vector<double, std::allocator<double> > Solver::solve<int>(int)", "Solver::solve<int>(int)"},
+        {"ns::(anonymous namespace)::f(int)", "ns::(anonymous namespace)::f(int)"},
+        {"bool std::operator< <char>(A const&)", "std::operator< <char>(A const&)"},
+        {"operator new(unsigned long)", "operator new(unsigned long)"},
+        {"exchange", "exchange"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_string_equal(cxx_name_begin(names[i][0]), names[i][1]);
+}
+
 TESTS_EACH(setup, teardown)

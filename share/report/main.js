@@ -26,6 +26,8 @@ const DIFFERENCE_FIGURES = [
   ["changes", "Changes", changesFigure],
 ];
 
+const SCALING_FIGURES = [["scaling", "Scaling", scalingFigure]];
+
 /* The call sites of a job are in its summary. Other parts have their numbers there, and lists of further ones. */
 function jobOf(summary, job) {
   for (const part of [job.analysis, job.timeline.calls])
@@ -41,7 +43,7 @@ function redrawAll() {
   drawings.forEach((draw) => draw());
 }
 
-/* `subject` is a job, or the document of a comparison. */
+/* `subject` is a job, or the document of a comparison or of --scaling. */
 function figuresShow(figures, subject, title) {
   drawings.length = 0;
   tipHide();
@@ -108,15 +110,17 @@ function jobsShow() {
 }
 
 function start() {
-  const name = page.difference ? runsText(page) : page.run;
+  const name = page.difference ? runsText(page) : page.scaling ? page.runs.join(", ") : page.run;
   document.getElementById("run-name").textContent = name;
   document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
       ". Point at a figure, or reach it with the Tab key, for exact numbers; " +
-      (page.difference ? "diff.md" : "report.md") + " in mpit's documentation defines all of them.";
+      (page.difference ? "diff.md" : page.scaling ? "scaling.md" : "report.md") + " in mpit's documentation defines all of them.";
   themeListen();
   tipsListen();
   if (page.difference)
     figuresShow(DIFFERENCE_FIGURES, page, name);
+  else if (page.scaling)
+    figuresShow(SCALING_FIGURES, page, name);
   else
     jobsShow();
   resizeListen();

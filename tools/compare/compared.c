@@ -4,10 +4,13 @@
 #include "base/options.h"
 #include "base/outputfile.h"
 #include "compare/comparison.h"
+#include "format/label.h"
 #include "job/jsonvalue.h"
 
 #include <err.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct summary *compared_open(struct run_dir *dir, const char *path)
 {
@@ -67,4 +70,15 @@ int diff_run(const struct diff_request *request)
     free(dirs);
     free(summaries);
     return status;
+}
+
+json_t *run_names_json(char *const *runs, unsigned count)
+{
+    char name[PATH_MAX];
+    json_t *names = json_array();
+    for (unsigned i = 0; i < count; i++) {
+        label_clean(name, sizeof name, runs[i], strlen(runs[i]));
+        json_array_append_new(names, json_string(name));
+    }
+    return names;
 }

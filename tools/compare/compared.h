@@ -4,6 +4,7 @@
 
 #include "job/rundir.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 enum { EXIT_LIMIT = 3 };
@@ -24,5 +25,8 @@ const struct summary *compared_open(struct run_dir *dir, const char *path);
 /* Compares, prints or writes the page, and judges the limits. Returns the status of the tool: 0, 1 if a run cannot be
  * read or the page cannot be written, EXIT_LIMIT if a limit is broken. */
 int diff_run(const struct diff_request *request);
+
+/* The paths of runs, cleaned. */
+json_t *run_names_json(char *const *runs, unsigned count);
 
 #endif

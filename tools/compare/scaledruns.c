@@ -1,8 +1,10 @@
 #include "compare/scaledruns.h"
 
+#include "base/outputfile.h"
 #include "compare/compared.h"
 #include "compare/scaling.h"
 #include "job/jsonvalue.h"
+#include "page/page.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 
@@ -58,6 +60,23 @@ static struct scaling_run run_figures_of(const struct summary *summary)
     return run;
 }
 
+static int scaling_show(const struct scaling *scaling, const struct scaling_request *request)
+{
+    if (request->page) {
+        json_t *document = json_pack("{s:s, s:o, s:o}", "mpit", MPIT_VERSION, "runs",
+                                     run_names_json(request->runs, request->count), "scaling", scaling_json(scaling));
+        int status = page_write_document(document, request->page);
+        if (status == 0)
+            output_say(request->page);
+        return status;
+    }
+    if (request->json)
+        json_show(scaling_json(scaling), 12, "the scaling");
+    else
+        scaling_print(scaling, stdout);
+    return 0;
+}
+
 int scaling_run(const struct scaling_request *request)
 {
     struct run_dir *dirs = calloc(request->count, sizeof *dirs);
@@ -82,14 +101,11 @@ int scaling_run(const struct scaling_request *request)
              "all runs have %" PRIu32 " ranks; --scaling needs runs with different numbers of ranks, and --diff "
              "compares runs with equal ones",
              scaling.rows[0].median.ranks);
-    if (request->json)
-        json_show(scaling_json(&scaling), 12, "the scaling");
-    else
-        scaling_print(&scaling, stdout);
+    int status = scaling_show(&scaling, request);
     scaling_release(&scaling);
     for (unsigned i = 0; i < request->count; i++)
         run_dir_close(&dirs[i]);
     free(dirs);
     free(runs);
-    return 0;
+    return status;
 }

@@ -35,7 +35,7 @@ static const struct tool_option options[] = {
     {"scaling", NULL, MODE_SCALING, "compare two runs (--fail LIMIT); show scaling (--weak)", NULL},
     {"fail", "LIMIT", OPTION_FAIL, "", NULL},
     {"weak", NULL, OPTION_FLAG + 1, "", &request.scaling.weak},
-    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff", NULL},
+    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff and --scaling", NULL},
     {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas", NULL},
     {"events", NULL, MODE_EVENTS, NULL, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time", NULL},
@@ -130,7 +130,8 @@ static void mode_check(enum mode mode)
 /* Returns whether `form` beside `mode` only selects the format of its output. */
 static bool mode_is_form(enum mode form, enum mode mode)
 {
-    return (form == MODE_JSON && mode_has_json(mode)) || (form == MODE_HTML && mode == MODE_DIFF);
+    return (form == MODE_JSON && mode_has_json(mode)) ||
+           (form == MODE_HTML && (mode == MODE_DIFF || mode == MODE_SCALING));
 }
 
 static void mode_set(enum mode mode)
@@ -275,11 +276,15 @@ static void diff_read(int argc, char *argv[], int after)
 /* Takes the runs of --scaling. */
 static void scaling_read(int argc, char *argv[])
 {
+    bool unnamed = request.target && is_run(request.target);
+    if (unnamed)
+        argv[--optind] = (char *)(uintptr_t)request.target;
     if (argc - optind < 2)
         usage_reject("--scaling needs two runs or more, with different numbers of ranks");
     request.scaling.runs = argv + optind;
     request.scaling.count = (unsigned)(argc - optind);
     request.scaling.json = request.json;
+    request.scaling.page = unnamed ? page_name(argv[optind], argv[argc - 1]) : request.target;
     request.run = argv[optind];
 }
 
@@ -313,8 +318,8 @@ static void details_check(void)
         usage_reject("-j needs --otf2");
     if (request.manner.functions && request.mode != MODE_OTF2)
         usage_reject("--otf2-callpaths needs --otf2");
-    if (request.mode == MODE_DIFF && request.json && request.target)
-        usage_reject("--diff writes JSON or a page: --json or --html FILE, not both");
+    if ((request.mode == MODE_DIFF || request.mode == MODE_SCALING) && request.json && request.target)
+        usage_reject("--diff and --scaling write JSON or a page: --json or --html FILE, not both");
     if (request.diff.limit_count && request.mode != MODE_DIFF)
         usage_reject("--fail needs --diff");
     if (request.scaling.weak && request.mode != MODE_SCALING)

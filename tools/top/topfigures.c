@@ -74,8 +74,9 @@ static void sums_read(const struct top_reading *reading, int from, int to, size_
 static void call_read(const struct top_reading *reading, const struct live_thread *seen, struct top_call *call)
 {
     const struct thread_state *state = &seen->state;
-    call->name[0] = call->comm[0] = call->where[0] = '\0';
-    call->place = 0;
+    call->name[0] = call->comm[0] = '\0';
+    call->place = call_place_find(reading->places, reading->run, state->path);
+    call_place_text(reading->places, call->place, CALLERS_SHOWN, call->where);
     call->kind = state->call;
     call->since_ns = seen->since_ns;
     call->stall_ns = seen->stall_ns;
@@ -87,8 +88,6 @@ static void call_read(const struct top_reading *reading, const struct live_threa
     const struct comm_record *comm = run_reader_comm_record(reading->run, state->comm, state->since);
     if (comm)
         comm_title(call->comm, comm->name, comm->label);
-    call->place = call_place_find(reading->places, reading->run, state->path);
-    call_place_text(reading->places, call->place, CALLERS_SHOWN, call->where);
 }
 
 static uint64_t ended_idle(const struct top_thread *thread)

@@ -124,6 +124,8 @@ static json_t *top_rank_json(const struct top_job *job, const struct top_rank *r
     if (problem[0])
         json_object_set_new(object, "problem", json_string(problem));
     json_object_set_new(object, "call", rank->busy ? current_call_json(&rank->busy->call, places) : json_null());
+    bool outside = rank->busy && !rank->busy->call.name[0];
+    json_object_set_new(object, "after", call_place_json(places, outside ? rank->busy->call.place : 0));
     json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
     json_object_set_new(object, "waits_for", rank_waits_json(rank));
     json_object_set_new(object, "rates", rates_json(job, top_rank_has_shares(rank), &rank->rates, &rank->now));
@@ -150,12 +152,16 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
     return object;
 }
 
-static json_t *passes_json(const struct top_passes *passes, struct call_places *places)
+static json_t *passes_json(const struct top_job *job, struct call_places *places)
 {
+    const struct top_passes *passes = &job->passes;
+    uint64_t rest_ns = top_job_rest_ns(job);
     if (!passes->place)
         return json_null();
-    return json_pack("{s:o, s:f, s:o, s:o}", "count", count_json(passes->count), "per_s", passes->per_second, "none_ns",
-                     count_json(passes->none_ns), "site", call_place_json(places, passes->place));
+    return json_pack("{s:o, s:f, s:o, s:o, s:o, s:o}", "count", count_json(passes->count), "per_s", passes->per_second,
+                     "none_ns", count_json(passes->none_ns), "wanted",
+                     known_count_json(job->passes_wanted > 0, job->passes_wanted), "rest_ns",
+                     known_count_json(rest_ns > 0, rest_ns), "site", call_place_json(places, passes->place));
 }
 
 static json_t *top_job_json(const struct top_job *job, const char *ranks, struct call_places *places)
@@ -171,7 +177,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_object_set_new(object, "launcher", job->launcher ? json_integer(job->launcher) : json_null());
     json_object_set_new(object, "directory", job->directory[0] ? json_string(job->directory) : json_null());
     json_object_set_new(object, "efficiency", efficiency_json(&job->efficiency));
-    json_object_set_new(object, "passes", passes_json(&job->passes, places));
+    json_object_set_new(object, "passes", passes_json(job, places));
     json_object_set_new(object, "sites", top_sites_json(job, places));
     json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());

@@ -299,6 +299,14 @@ static void ranks_forget(struct top_model *model, struct top_job *job)
     free(ranks);
 }
 
+uint64_t top_job_rest_ns(const struct top_job *job)
+{
+    uint64_t done = job->passes.place ? job->passes.count : 0;
+    if (!done || job->passes_wanted <= done)
+        return 0;
+    return (uint64_t)((double)job->run_ns / (double)done * (double)(job->passes_wanted - done));
+}
+
 static void sites_update(struct top_job *job, const struct live_job *live, struct call_places *places)
 {
     const struct live_share all = {.own = false};

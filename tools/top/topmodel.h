@@ -52,7 +52,7 @@ struct top_rates {
 
 enum top_state { TOP_STARTING, TOP_RUNNING, TOP_OFF, TOP_ENDED, TOP_ABORTED, TOP_EXITED, TOP_DEAD, TOP_UNREADABLE };
 
-/* A call under way. */
+/* A call under way, or the place of the last one. */
 struct top_call {
     char name[CALL_NAME_BYTES]; /* "": none */
     uint32_t kind;
@@ -177,6 +177,7 @@ struct top_job {
     struct top_past past;
     struct keytable sites, sites_before; /* calls by place (livesites.h), at this look and the one before */
     struct top_passes passes;
+    uint64_t passes_wanted;              /* MPIT_PASSES: how many there will be. 0: not known */
     char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "": not known, or there is a circle */
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
@@ -199,6 +200,9 @@ struct top_model {
 int top_model_update(struct top_model *model, const struct live *live);
 void top_model_release(struct top_model *model);
 
+/* The time to its last pass, at the mean speed so far. 0: not known. */
+uint64_t top_job_rest_ns(const struct top_job *job);
+
 const char *top_state_name(enum top_state state);
 /* The name of its program, without its directory. */
 const char *top_job_program(const struct top_job *job);
@@ -210,7 +214,7 @@ bool top_rank_has_shares(const struct top_rank *rank);
 enum { TOP_LONG_NS = 1000000000 };
 void top_waits_find(struct top_job *job, const struct live_job *live);
 
-/* toporigin.c: finds the begin, launcher and output directory of a job. */
+/* toporigin.c: finds the begin, launcher and output directory of a job, and how many passes its loop will make. */
 void top_origin_find(struct top_job *job, const struct live_job *live);
 
 /* topfinding.c: finds the efficiencies of the last interval, and says what stands out. `circle` is known: a deadlock is

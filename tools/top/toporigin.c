@@ -42,6 +42,29 @@ static void directory_find(struct top_job *job, const struct live_process *proce
     free(spool);
 }
 
+enum { ENVIRONMENT_MOST = 1 << 20 };
+
+/* MPIT_PASSES of its environment: how many passes its loop will make. 0: it does not say. */
+static uint64_t passes_wanted(const struct live_process *process)
+{
+    static const char name[] = "MPIT_PASSES=";
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)process->pid);
+    FILE *file = fopen(path, "r");
+    char *text = file ? malloc(ENVIRONMENT_MOST + 1) : NULL;
+    size_t bytes = text ? fread(text, 1, ENVIRONMENT_MOST, file) : 0;
+    uint64_t wanted = 0;
+    if (text)
+        text[bytes] = '\0';
+    for (const char *at = text; at && at < text + bytes; at += strlen(at) + 1)
+        if (strncmp(at, name, sizeof name - 1) == 0)
+            wanted = strtoull(at + sizeof name - 1, NULL, 10);
+    free(text);
+    if (file)
+        fclose(file);
+    return wanted;
+}
+
 void top_origin_find(struct top_job *job, const struct live_job *live)
 {
     job->begin_ns = 0;
@@ -62,6 +85,7 @@ void top_origin_find(struct top_job *job, const struct live_job *live)
         if (!job->launcher_sought && process->alive && process->here && process_is_here(header)) {
             job->launcher_sought = true;
             job->launcher = launcher_of(header->pid);
+            job->passes_wanted = passes_wanted(process);
         }
     }
 }

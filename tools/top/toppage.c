@@ -13,7 +13,7 @@ void top_call_text(char *text, size_t bytes, const struct top_call *call)
 {
     char since[UNIT_TEXT_BYTES];
     if (!call->name[0]) {
-        snprintf(text, bytes, "-");
+        snprintf(text, bytes, "%s%s", call->where[0] ? "after " : "-", call->where);
         return;
     }
     int n = snprintf(text, bytes, "%s", call->name);
@@ -262,14 +262,20 @@ static void head_efficiency(struct top_page *page, const struct top_job *job)
 
 static void head_passes(struct top_page *page, const struct top_job *job)
 {
-    char count[UNIT_TEXT_BYTES], rate[TOP_NUMBER_BYTES], none[UNIT_TEXT_BYTES];
+    char count[UNIT_TEXT_BYTES], rate[TOP_NUMBER_BYTES], time[UNIT_TEXT_BYTES],
+        of[UNIT_TEXT_BYTES + 8] = "", rest[UNIT_TEXT_BYTES + 16] = "";
     if (!job->passes.place)
         return;
     text_of_count(count, job->passes.count);
+    if (job->passes_wanted)
+        snprintf(of, sizeof of, " of %s", text_of_count(time, job->passes_wanted));
+    if (top_job_rest_ns(job))
+        snprintf(rest, sizeof rest, ", the last in %s", text_of_ns(time, top_job_rest_ns(job)));
     if (job->passes.none_ns >= NO_PASS_NS)
-        top_page_add(page, 0, 0, "passes %s, none for %s", count, text_of_ns(none, job->passes.none_ns));
+        top_page_add(page, 0, 0, "passes %s%s, none for %s", count, of, text_of_ns(time, job->passes.none_ns));
     else
-        top_page_add(page, 0, 0, "passes %s, %s a second", count, top_number(rate, job->passes.per_second));
+        top_page_add(page, 0, 0, "passes %s%s, %s a second%s", count, of, top_number(rate, job->passes.per_second),
+                     rest);
 }
 
 enum { PAST_LEAST = 10, PAST_LABEL_COLUMNS = 24 };

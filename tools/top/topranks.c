@@ -77,7 +77,7 @@ static void rank_call_text(const void *item, char *text, size_t bytes)
     if (rank->busy)
         top_call_text(call, sizeof call, &rank->busy->call);
     snprintf(text, bytes, "%c%s%s%c", hangs && rank->state == TOP_RUNNING ? STYLE_STALL : STYLE_PLAIN,
-             rank->state == TOP_DEAD && call[0] && call[0] != '-' ? "was in " : "", call, STYLE_PLAIN);
+             rank->state == TOP_DEAD && is_in_call(rank) ? "was in " : "", call, STYLE_PLAIN);
 }
 
 #define RANK(how, field) FIGURE(how, struct top_rank, field)

@@ -23,11 +23,23 @@ void settings_read(void)
 }
 
 /* Settings that are no control variables. */
-static const char *const others[] = {
-    "MPIT_OUTPUT",         "MPIT_REDUCE", "MPIT_BRIEF", "MPIT_DISABLE",  "MPIT_SAMPLE_RANKS",
-    "MPIT_FORK_AGENT",     "MPIT_SPOOL",  "MPIT_MPI",   "MPIT_CONF",     "MPIT_EXCLUDE",
-    "MPIT_MODE",           "MPIT_GROUP",  "MPIT_HIDE",  "MPIT_HIDE_KEY", "MPIT_SUMMARY_LIMIT_BYTES",
-    "MPIT_FORK_AGENT_DONE"};
+static const char *const others[] = {"MPIT_OUTPUT",
+                                     "MPIT_REDUCE",
+                                     "MPIT_BRIEF",
+                                     "MPIT_DISABLE",
+                                     "MPIT_SAMPLE_RANKS",
+                                     "MPIT_PASSES",
+                                     "MPIT_FORK_AGENT",
+                                     "MPIT_SPOOL",
+                                     "MPIT_MPI",
+                                     "MPIT_CONF",
+                                     "MPIT_EXCLUDE",
+                                     "MPIT_MODE",
+                                     "MPIT_GROUP",
+                                     "MPIT_HIDE",
+                                     "MPIT_HIDE_KEY",
+                                     "MPIT_SUMMARY_LIMIT_BYTES",
+                                     "MPIT_FORK_AGENT_DONE"};
 enum { OTHER_COUNT = sizeof others / sizeof others[0], PREFIX_BYTES = sizeof "MPIT_" - 1 };
 
 bool settings_know(const char *variable, size_t bytes)

@@ -125,7 +125,9 @@ def maps_are_read_only(pid):
 
 
 def counts():
+    os.environ["MPIT_PASSES"] = "36"
     job = Job("rounds", 3, "rounds")
+    del os.environ["MPIT_PASSES"]
     until(lambda: len(job.pids()) == 3)
     time.sleep(0.5)
     until(lambda: job_of(json.loads(subprocess.run([TOP, "--json", "--once", "--interval", "0.1", job.run],
@@ -145,11 +147,15 @@ def counts():
     passes = jobs[-1]["passes"]
     say(passes and passes["count"] == wanted[0][4] and passes["site"]["mpi"] == "MPI_Allreduce" and
         passes["site"]["function"] == "round_do", "passes of the loop: its sums, which the program has counted", str(passes))
+    # half of the 36 that it was started for: they take as long again
+    say(passes and passes["wanted"] == 36 and abs(passes["rest_ns"] - jobs[-1]["run_ns"]) < 1000, "and when the last one is due", str(passes))
     seen = [one for one in jobs if one["passes"]]
     grown = [after["passes"]["count"] - before["passes"]["count"] for before, after in zip(seen, seen[1:])]
     rates = [one["passes"]["per_s"] * one["interval_ns"] * 1e-9 for one in seen[1:]]
     say(sum(grown) > 0 and all(abs(a - b) < 1e-3 for a, b in zip(grown, rates)),
         "passes a second times intervals are the passes that came", f"{grown} {rates}")
+    say(all(rank["call"] is None and rank["after"]["mpi"] == "MPI_Allreduce" and rank["after"]["function"] == "round_do"
+            for rank in jobs[-1]["ranks"]), "who is outside of MPI: after which call", str([rank["after"] for rank in jobs[-1]["ranks"]]))
     sums = [site for site in jobs[-1]["sites"] if site["site"]["mpi"] == "MPI_Allreduce"]
     say(len(sums) == 1 and sums[0]["calls"] == 3 * wanted[0][4] and sums[0]["ranks"] == 3 and 0 <= sums[0]["share"] <= 1,
         "where: the place of the sums has their calls of all ranks", str(jobs[-1]["sites"]))

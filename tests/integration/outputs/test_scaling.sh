@@ -25,6 +25,21 @@ def near(a, b):
 sys.exit(not eval(sys.argv[1]))' "$1"
 }
 
+outputs=$(cd "$(dirname "$0")" && pwd)
+# page NAME RUN...: the page of the runs has the figures of the JSON
+page() {
+    local name=$1
+    shift
+    if ! command -v chromium >out && ! command -v chromium-browser >out; then
+        skip "$name" "there is no Chromium"
+    elif ! mpit-dump --scaling --html page.html "$@" >out 2>err && grep -q "without the plotting library" err; then
+        skip "$name" "this build has no plotting library"
+    else
+        mpit-dump --scaling --json "$@" >json
+        check "$name" python3 "$outputs/htmlscaling.py" page.html json
+    fi
+}
+
 gives "no run" 2 mpit-dump --scaling
 tells "one run alone" 2 err "needs two runs or more" mpit-dump --scaling x
 tells "--weak without --scaling" 2 err "needs --scaling" mpit-dump --weak x
@@ -52,6 +67,7 @@ for mpi in openmpi mpich; do
         'all(near(rows[n]["global_efficiency"], own[1][1] / (n * own[n][0])) for n in rows)'
     check "  what the program does lowers it: 950 ms, then 350 ms on rank 0 and three turns" figure \
         'rows[4]["global_efficiency"] < 0.6 < 0.9 < rows[1]["global_efficiency"] and rows[4]["computation_scaling"] < 0.9'
+    page "$mpi: the page has the same figures" run4-$mpi run1-$mpi run2-$mpi
     tells "$mpi: weak scaling is told apart" 0 out "^Weak scaling" mpit-dump --scaling --weak run4-$mpi run1-$mpi
     says out "leave out --weak"
     rm measured

@@ -243,7 +243,7 @@ def paused(mpi):
     judge.holds(path and path.get("length_ns", 0) > 0.5e9 * begin and path["length_ns"] < whole,
                 name + ": the critical path has no time without recording", "%s %s %s" % (path, begin, whole))
     shares_agree(name, job, dumped(run, "--full"))
-    text = re.sub(r"^efficiency\n.*?\n\n", "", dumped(run, "--analyze"), flags=re.M | re.S)  # unknown with pauses
+    text = re.sub(r"^(efficiency|network)\n.*?(\n\n|\Z)", "", dumped(run, "--analyze"), flags=re.M | re.S)  # unknown with pauses
     judge.holds("That time is not analysed." in text and "unknown" not in text, name + ": the text says what is left out", text[:2000])
     run, _, _, ended = recorded(name + ", never switched on", mpi, 2, BUILD + "/tests/pauses-" + mpi, "across", options=(),
                                 MPIT_RECORDING="7")

@@ -87,7 +87,6 @@ struct inquiry {
     const struct analysis *analysis;
     struct world_change changes[WORLDS_MOST];
     world_set *calls; /* by place */
-    struct answers *answers;
 };
 
 static bool text_is(const char *text, const char *name, size_t length)

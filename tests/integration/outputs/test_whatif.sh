@@ -23,6 +23,24 @@ predicts() {
     recorded "$@" && python3 "$here/whatif.py" "$work/answer" "$work/json"
 }
 
+# asked_in_vain QUESTION STATUS WORDS: there is no answer, and why
+asked_in_vain() {
+    "$build/bin/mpit-dump" --what-if "$1" "$asked" >"$work/answer" 2>&1
+    [ $? = "$2" ] && grep -q -- "$3" "$work/answer" || { cat "$work/answer" && return 1; }
+}
+# sensitive: --analyze says what more latency costs: a microsecond a thousandth of a millisecond
+sensitive() {
+    "$build/bin/mpit-dump" --json --analyze "$asked" >"$work/answer" && python3 -c '
+import json, sys
+network = json.load(open(sys.argv[1]))["jobs"][0]["network"]
+print(network)
+# 60 barriers, 30 exchanges and 30 sums. Who comes to a barrier much later than the other one does not wait for its message
+assert network["unknown"] is None and 25e3 < network["ns_per_us_latency"] < 150e3, "cost"
+assert 0 < network["latency_ns"] < 1e6 and network["bytes_per_second"] is None
+run = json.load(open(sys.argv[1]))["jobs"][0]["efficiency"]["run_ns"]
+assert 0.5 < network["latency_tolerance_ns"] * network["ns_per_us_latency"] / 1e3 / (0.01 * run) < 2, "tolerance"' "$work/answer"
+}
+
 alone() {
     mpi=$1 ranks=2 on=() launcher=("mpirun.$1")
     there_is asked || return
@@ -31,6 +49,13 @@ alone() {
     check "$mpi: rank 1 balanced" predicts 'rank 1 balanced' 60 4000 1 0 1000 1
     check "$mpi: a function free" predicts 'wait_for_all free' 60 4000 1 4000 1000 0
     check "$mpi: MPI_Barrier free" predicts 'MPI_Barrier free' 60 4000 1 4000 1000 0
+    check "$mpi: sensitivities" sensitive
+    for wrong in faster 'latency 5' 'latency x-1' 'latency x' 'bandwidth +1s' 'rank -1 balanced' 'rank 1' ' free'; do
+        check "$mpi: '$wrong' is no question" asked_in_vain "$wrong" 2 "is no question; allowed are 'latency x0.5'"
+    done
+    check "$mpi: a rank that is not there" asked_in_vain 'rank 9 balanced' 1 "the run has no such rank"
+    check "$mpi: a place that is not there" asked_in_vain 'nowhere.c:1 free' 1 "the run has no call there"
+    check "$mpi: no large message" asked_in_vain 'bandwidth x2' 1 "the bandwidth is not known"
     check "$mpi: computing x0.5" predicts 'computing x0.5' 60 2000 1 2000 1000 1
 }
 

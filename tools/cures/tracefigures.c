@@ -21,11 +21,15 @@ static void passes_take(struct summary *summary, const struct analysis *analysis
     world_plan_release(&plan);
 }
 
+/* A computation that is most of the time outside of MPI, of each rank. */
 static void longest_take(struct summary_traced *traced, const struct analysis *analysis)
 {
     size_t count;
     struct segment_figures *segments = segments_by_cost(&analysis->segments, &count);
-    if (segments && count) {
+    uint64_t most_ns = 0;
+    for (int32_t r = 0; analysis->rank_times && r < analysis->job.size; r++)
+        most_ns = analysis->rank_times[r].useful_ns > most_ns ? analysis->rank_times[r].useful_ns : most_ns;
+    if (segments && count && segments->ranks == (uint32_t)analysis->job.size && 2 * segments->min_ns > most_ns) {
         traced->longest_from = call_place_hash(analysis->places, segments->from);
         traced->longest_to = call_place_hash(analysis->places, segments->to);
     }

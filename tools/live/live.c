@@ -176,8 +176,11 @@ const char *live_signal(const struct live_process *process, int number)
     int handle = (int)syscall(SYS_pidfd_open, process->pid, 0);
     if (handle < 0)
         return strerror(errno);
-    bool sent = process_is_still(process) && syscall(SYS_pidfd_send_signal, handle, number, NULL, 0) == 0;
-    const char *why = sent ? NULL : errno == EPERM ? strerror(errno) : "it has ended";
+    const char *why = NULL;
+    if (!process_is_still(process))
+        why = "it has ended";
+    else if (syscall(SYS_pidfd_send_signal, handle, number, NULL, 0) != 0)
+        why = strerror(errno);
     close(handle);
     return why;
 }

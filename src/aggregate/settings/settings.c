@@ -28,7 +28,6 @@ static const char *const others[] = {"MPIT_OUTPUT",
                                      "MPIT_BRIEF",
                                      "MPIT_DISABLE",
                                      "MPIT_SAMPLE_RANKS",
-                                     "MPIT_PASSES",
                                      "MPIT_FORK_AGENT",
                                      "MPIT_SPOOL",
                                      "MPIT_MPI",
@@ -39,7 +38,8 @@ static const char *const others[] = {"MPIT_OUTPUT",
                                      "MPIT_HIDE",
                                      "MPIT_HIDE_KEY",
                                      "MPIT_SUMMARY_LIMIT_BYTES",
-                                     "MPIT_FORK_AGENT_DONE"};
+                                     "MPIT_FORK_AGENT_DONE",
+                                     "MPIT_PASSES"};
 enum { OTHER_COUNT = sizeof others / sizeof others[0], PREFIX_BYTES = sizeof "MPIT_" - 1 };
 
 bool settings_know(const char *variable, size_t bytes)

@@ -208,7 +208,7 @@ struct summary_traced {
     size_t cure_count;
     struct summary_passes passes;
     uint64_t longest_from,
-        longest_to; /* hashes of the sites around the computation that takes a rank longest. 0: not known */
+        longest_to; /* hashes of the sites around a computation that is most of each rank's. 0: none is */
 };
 
 struct summary {

@@ -36,7 +36,8 @@ network = json.load(open(sys.argv[1]))["jobs"][0]["network"]
 print(network)
 # 60 barriers, 30 exchanges and 30 sums. Who comes to a barrier much later than the other one does not wait for its message
 assert network["unknown"] is None and 25e3 < network["ns_per_us_latency"] < 150e3, "cost"
-assert 0 < network["latency_ns"] < 1e6 and network["bytes_per_second"] is None
+assert network["latency_ns"] is None or 0 < network["latency_ns"] < 1e6 # None: no receive waited
+assert network["bytes_per_second"] is None
 run = json.load(open(sys.argv[1]))["jobs"][0]["efficiency"]["run_ns"]
 # with more latency more ranks wait for messages, so that the cost grows faster
 assert 0.2 < network["latency_tolerance_ns"] * network["ns_per_us_latency"] / 1e3 / (0.01 * run) < 1.05, "tolerance"' "$work/answer"

@@ -1,6 +1,6 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
-_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --what-if --otf2 -j --otf2-callpaths --perfetto --profile
+_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --what-if --otf2 -j --otf2-callpaths --export --perfetto --profile
     --pprof --internal --verify --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --no-trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --filter --timing --call-depth
@@ -55,6 +55,7 @@ _mpit_value() {
     --html | --sqlite | --perfetto | --pprof | --load) _mpit_files ;;
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
+    --export) _mpit_words 'goal simgrid' ;;
     --trace-policy) _mpit_words 'stop ring' ;;
     --clock-sync) _mpit_words 'tcp none' ;;
     --filter | --functions) _mpit_filter ;;

@@ -138,8 +138,13 @@ struct analysis_watch {
     void *data;
     /* A message both of whose calls are selected. */
     void (*flow)(void *data, const struct analysis_flow *flow);
-    void (*call)(void *data, const struct analysis_lane *lane); /* a call has begun (analysis_lanes.h) */
+    void (*call)(void *data, const struct analysis_lane *lane);     /* a call has begun (analysis_lanes.h), */
+    void (*returned)(void *data, const struct analysis_lane *lane); /* or returned */
     void (*message)(void *data, const struct message *message, const struct receive *receive); /* is matched */
+    /* The call has completed a send that another one had begun. */
+    void (*sent)(void *data, const struct analysis_lane *lane, const struct message *message);
+    /* The call has begun a nonblocking operation. */
+    void (*begun)(void *data, const struct analysis_lane *lane, const struct gathering *gathering);
     void (*operation)(void *data, const struct gathering *gathering); /* all have left it, or the trace ends */
     void (*wait)(void *data, const struct analysis_wait *wait);
 };

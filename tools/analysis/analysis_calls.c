@@ -286,6 +286,9 @@ static void posted_request_add(struct analysis_lanes *lanes, struct analysis_lan
         object->gathering = operation_begin(lanes, lane, post, function, &object->attendee);
     if (object->sent)
         object->sent->goes_on = true;
+    const struct analysis_watch *watch = lanes->analysis->watch;
+    if (object->gathering && watch && watch->begun)
+        watch->begun(watch->data, lane, object->gathering);
 }
 
 /* Returns the request that the record ends, which the caller frees. Returns NULL if its post was not seen. */
@@ -582,6 +585,7 @@ static void gathered_offer(struct analysis_lanes *lanes, const struct analysis_l
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
     bool no_neighbors = gathering->form == FORM_NEIGHBORS && !who->neighbors->known;
+    gathering->bytes = more_of(gathering->bytes, bytes);
     need_gathered(lanes, lane, gathering, who, known, bytes);
     if (known == CAUSE_UNKNOWN)
         (*(no_neighbors ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
@@ -645,6 +649,9 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
         need_request_unknown(lanes, event);
         return;
     }
+    const struct analysis_watch *watch = lanes->analysis->watch;
+    if (object->sent && watch && watch->sent)
+        watch->sent(watch->data, lane, object->sent);
     sent_offer(lanes, lane, object->sent, object->function, blame);
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {
@@ -711,6 +718,8 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     wait_settle(lanes, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
     segment_begin(lane);
+    if (analysis->watch && analysis->watch->returned && lane->number)
+        analysis->watch->returned(analysis->watch->data, lane);
     for (size_t i = 0; i < lane->left_count; i++)
         gathering_end(analysis, lane->left[i]);
     joint_leave(lanes, lane);

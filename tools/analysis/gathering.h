@@ -62,6 +62,7 @@ struct gathering {
     double *second;          /* of the second latest, without groups */
     uint64_t first_ns;
     uint64_t waited_ns; /* by all */
+    uint64_t bytes;     /* the most that a member puts in, or gets */
 };
 
 struct gatherings {

@@ -269,7 +269,8 @@ struct message *matching_send(struct matching *matching, struct envelope envelop
         free(message);
         return NULL;
     }
-    *message = (struct message){.envelope = envelope, .bytes = bytes, .begun = begun, .references = 2};
+    *message = (struct message){
+        .envelope = envelope, .number = ++matching->sent, .bytes = bytes, .begun = begun, .references = 2};
     size_t place = channel->sends.count - 1;
     if (place < channel->receives.count)
         receive_settle(matching, queue_at(&channel->receives, place));

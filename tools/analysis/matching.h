@@ -51,6 +51,7 @@ struct opening;
 
 struct message {
     struct envelope envelope;
+    uint64_t number; /* 1, 2, ... in the order of their begins */
     uint64_t bytes;
     struct moment begun;
     bool goes_on; /* after the call that began it */
@@ -88,6 +89,7 @@ struct matching {
     struct keytable channels;
     struct keytable openings; /* open wildcard receives */
     struct paths *paths;
+    uint64_t sent;
     uint64_t posted;
     uint64_t done;
     uint64_t matched;

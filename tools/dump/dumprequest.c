@@ -44,7 +44,8 @@ static const struct tool_option options[] = {
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json", NULL},
     {"what-if", "CHANGE", MODE_WHAT_IF, "run time if latency x0.5, bandwidth x2, halo.c:72 free", NULL},
     {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions", NULL},
-    {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope", NULL},
+    {"perfetto", "FILE", MODE_PERFETTO, "trace events; --export goal|simgrid DIR: simulators", NULL},
+    {"export", "FORMAT DIR", MODE_EXPORT, "", NULL},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json", NULL},
     {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI", NULL},
     {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-", NULL},
@@ -143,7 +144,7 @@ static void mode_set(enum mode mode)
     else if (request.mode != MODE_NONE && request.mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--what-if, --html, --sqlite, --otf2, --perfetto, --profile, --pprof and --verify at a time");
+            "--what-if, --html, --sqlite, --otf2, --export, --perfetto, --profile, --pprof and --verify at a time");
     if (!is_form)
         request.mode = mode;
 }
@@ -247,6 +248,13 @@ static void question_add(const char *text)
         usage_reject("%s", problem);
 }
 
+static enum script_format format_read(const char *text)
+{
+    if (strcmp(text, "goal") != 0 && strcmp(text, "simgrid") != 0)
+        usage_reject("'%s' is no format of --export; allowed are goal and simgrid", text);
+    return strcmp(text, "goal") == 0 ? SCRIPT_GOAL : SCRIPT_SIMGRID;
+}
+
 /* How many words come after "--". -1: there is none. getopt moves it. */
 static int words_after(int argc, char *argv[])
 {
@@ -337,6 +345,8 @@ struct request request_read(int argc, char *argv[])
             request.target = target_read(argv);
         if (option == MODE_WHAT_IF)
             question_add(optarg);
+        if (option == MODE_EXPORT)
+            request.format = format_read(optarg);
     }
     details_check();
     if (request.mode == MODE_SCALING) {
@@ -351,6 +361,11 @@ struct request request_read(int argc, char *argv[])
         argv[--optind] = (char *)(uintptr_t)request.target;
         request.target = page_name(request.target, "");
     }
+    if (request.mode == MODE_EXPORT && optind == argc)
+        usage_reject("--export %s needs a new directory to write to",
+                     request.format == SCRIPT_GOAL ? "goal" : "simgrid");
+    if (request.mode == MODE_EXPORT)
+        request.target = argv[optind++];
     request.unnamed = optind == argc;
     if (request.unnamed && (request.run = run_newest()))
         return request;

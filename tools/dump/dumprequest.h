@@ -9,6 +9,7 @@
 #include "compare/scaledruns.h"
 #include "cures/questions.h"
 #include "job/select.h"
+#include "script/script.h"
 
 enum mode {
     MODE_NONE,
@@ -21,6 +22,7 @@ enum mode {
     MODE_CRASH,
     MODE_CSV,
     MODE_OTF2,
+    MODE_EXPORT,
     MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
@@ -47,6 +49,7 @@ struct request {
     struct scaling_request scaling;
     struct question questions[QUESTIONS_MOST]; /* of MODE_WHAT_IF */
     size_t question_count;
+    enum script_format format; /* of MODE_EXPORT */
 };
 
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */

@@ -248,6 +248,20 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     return 0;
 }
 
+/* A simulator replays one job. */
+static int export(const struct run_dir *dir, const struct request *request)
+{
+    char error[OUTPUT_ERROR_BYTES];
+    uint64_t left_out;
+    if (dir->job_count != 1)
+        errx(1, "%s has %zu jobs; allowed is one: name its file", dir->path, dir->job_count);
+    if (script_write(&dir->jobs[0], request->format, request->target, &left_out, error) != 0)
+        errx(1, "%s: %s", dir->path, error);
+    if (left_out)
+        warnx("note: %" PRIu64 " collective operations of neighbors or between two groups are left out", left_out);
+    return 0;
+}
+
 static int sqlite(const struct run_dir *dir, const char *path)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
@@ -322,6 +336,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return events(dir, &request->selection, true);
     case MODE_PERFETTO:
         return perfetto(dir, request);
+    case MODE_EXPORT:
+        return export(dir, request);
     case MODE_ANALYZE:
     case MODE_WHAT_IF:
         return analyze(dir, request);

@@ -8,12 +8,24 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../common/verdict.sh"
 . "$here/../launch/hosts.sh"
 
-# recorded ARGUMENTS: how long asked takes, in $work/json. Each rank has a processor, also where both are on hosts of their own
-recorded() {
+# recorded_once ARGUMENTS: asked in $run. Each rank has a processor, also where both are on hosts of their own
+recorded_once() {
     fresh_run
     "${on[@]}" "$build/bin/mpit-run" --quiet --trace --output "$run" "${launcher[@]}" -n "$ranks" \
         bash -c 'exec taskset -c $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % 2)) "$@"' - "$build/tests/asked-$mpi" "$@" >"$work/log" 2>&1 </dev/null || { cat "$work/log" && return 1; }
-    "$build/bin/mpit-dump" --json "$run" >"$work/json"
+}
+# recorded ARGUMENTS: the shortest of three runs, in $run and $work/json: what disturbs a run makes it longer
+recorded() {
+    local i ns least='' shortest
+    for i in 1 2 3; do
+        recorded_once "$@" && "$build/bin/mpit-dump" --json "$run" >"$work/json.$i" || return
+        ns=$(python3 -c 'import json, sys; print(int(1e9 * json.load(open(sys.argv[1]))["jobs"][0]["run_seconds"]["max"]))' "$work/json.$i")
+        if [ -z "$least" ] || [ "$ns" -lt "$least" ]; then
+            least=$ns shortest=$run
+            cp "$work/json.$i" "$work/json"
+        fi
+    done
+    run=$shortest
 }
 # predicts QUESTION ARGUMENTS: the run in $asked, and one with these arguments, are as QUESTION says
 predicts() {

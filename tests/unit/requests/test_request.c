@@ -122,12 +122,14 @@ TEST(handle_in_another_variable_is_the_oldest)
 /* The hot case of a post does not look whether its handle has crowded requests. */
 TEST(crowded_request_may_be_older_than_the_first)
 {
-    char variables[3], elsewhere;
-    uint64_t handle = shared_handle();
-    for (unsigned i = 0; i < 2; i++)
-        post_from(&variables[i], handle, i + 1);
+    uint64_t variables[4], elsewhere, handle = shared_handle();
+    const uint64_t *second = &variables[1]; /* in another bucket than the handle */
+    if (request_bucket(request_variable_key(second)) == request_bucket(handle))
+        second = &variables[2];
+    post_from(&variables[0], handle, 1);
+    post_from(second, handle, 2);
     take_from_check(&variables[0], handle, 1);
-    struct request *request = made(3, &variables[2]);
+    struct request *request = made(3, &variables[3]);
     request->handle = handle;
     assert_null(*request_bucket(handle));
     *request_bucket(handle) = request;

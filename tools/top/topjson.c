@@ -182,6 +182,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
     json_object_set_new(object, "deadlock_ranks", circle_json(job));
+    json_object_set_new(object, "mismatch", job->mismatch[0] ? json_string(job->mismatch) : json_null());
     json_object_set_new(object, "rates", rates_json(job, job->sharing > 0, &job->rates, &job->now));
     json_object_set_new(object, "totals", totals_json(&job->now));
     json_t *list = json_array(), *comms = json_array();

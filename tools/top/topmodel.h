@@ -182,6 +182,7 @@ struct top_job {
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
     char circle[TOP_WAITS_BYTES];        /* "rank 0 waits for ...: a deadlock", or "" */
+    char mismatch[TOP_WAITS_BYTES];      /* the first line of mismatches_print, or "" */
     int32_t circle_ranks[TOP_WAITS_MOST];
     size_t circle_count;
     uint64_t waits_due_ns; /* not before that */

@@ -20,7 +20,9 @@ void top_call_text(char *text, size_t bytes, const struct top_call *call)
     if (call->since_ns >= 1000000 && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, " for %s", text_of_ns(since, call->since_ns));
     if (call->peer >= 0 && (size_t)n < bytes)
-        n += snprintf(text + n, bytes - (size_t)n, ", peer %" PRId32, call->peer);
+        n += snprintf(text + n, bytes - (size_t)n, ", %s %" PRId32,
+                      call->kind < CALL_COUNT && call_table[call->kind].class == CLASS_COLLECTIVE ? "root" : "peer",
+                      call->peer);
     if (call->comm[0] && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, ", on %s", call->comm);
     if (call->where[0] && (size_t)n < bytes)
@@ -312,10 +314,11 @@ static void head_add(struct top_page *page, const struct top_job *job)
         head_passes(page, job);
         head_past(page, job);
     }
-    char circle[sizeof job->circle + 4], dots[4];
-    size_t bytes = top_text_cut(job->circle, CIRCLE_LINES * page->width - CIRCLE_LINES, dots);
-    snprintf(circle, sizeof circle, "%.*s%s", (int)bytes, job->circle, dots);
-    top_page_wrap(page, STYLE_BAD, 0, circle);
+    const char *why = job->mismatch[0] ? job->mismatch : job->circle;
+    char text[TOP_WAITS_BYTES + 4], dots[4];
+    size_t bytes = top_text_cut(why, CIRCLE_LINES * page->width - CIRCLE_LINES, dots);
+    snprintf(text, sizeof text, "%.*s%s", (int)bytes, why, dots);
+    top_page_wrap(page, STYLE_BAD, 0, text);
 }
 
 /* ---- the page ---------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 
 #include "live/livefind.h"
 #include "base/processlife.h"
+#include "waiting/mismatch.h"
 #include "waiting/ward.h"
 
 #include <inttypes.h>
@@ -92,6 +93,17 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
     free(ranks);
 }
 
+static void mismatch_tell(struct top_job *job, const struct ward *ward)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    size_t lines = out ? mismatches_print(ward, "", 1, out) : 0;
+    if (out && fclose(out) == 0 && lines)
+        waits_store(job->mismatch, text, bytes - 1);
+    free(text);
+}
+
 /* Opens the complete run file. A process that is dead for the live look may be in a PID namespace that the ward cannot
  * see. Its end is then the last time when it was seen alive. */
 static bool wait_file_open(struct run_reader *file, const struct live_process *process)
@@ -115,6 +127,7 @@ static void waits_look(struct top_job *job, const struct live_job *live)
         for (size_t i = 0; i < ward.count; i++)
             patient_tell(job, &ward.patients[i]);
         circle_tell(job, &ward);
+        mismatch_tell(job, &ward);
     }
     if (run.file_count)
         ward_release(&ward);
@@ -133,7 +146,7 @@ void top_waits_find(struct top_job *job, const struct live_job *live)
         job->ranks[i]->waits[0] = '\0';
         job->ranks[i]->waits_for_count = 0;
     }
-    job->circle[0] = '\0';
+    job->circle[0] = job->mismatch[0] = '\0';
     job->circle_count = 0;
     if (!hangs || live->count > WAITS_FILES_MOST)
         return;

@@ -7,6 +7,7 @@
 #include "base/processlife.h"
 #include "base/units.h"
 #include "report/callplaces.h"
+#include "waiting/mismatch.h"
 #include "waiting/ward.h"
 
 #include <dirent.h>
@@ -306,6 +307,7 @@ static size_t job_print(const struct run_job *job, const struct selection *selec
         if (!selection)
             absent_print(&ward, out);
         dead_print(&ward, out);
+        mismatches_print(&ward, "             ", LINES_EACH, out);
         ward_circle_print(&ward, out);
     }
     size_t processes = ward.processes;

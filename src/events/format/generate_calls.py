@@ -223,7 +223,7 @@ def collective(leave, place, begins=True):
     return on_comm("""struct coll_bytes bytes = {{0, 0}};
     if (view_settle(&probe, result, comm))
         bytes = coll_{detail}(""" + place + """, {large}{operation});
-    """ + leave, first="collective_begins({kind}, comm);" if begins else "")
+    """ + leave, "{root}", first="collective_begins({kind}, comm);" if begins else "")
 
 
 ALL, NEIGHBORS = "coll_place(probe.view->comm)", "topology_of(probe.view->comm, comm)"

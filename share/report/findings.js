@@ -20,8 +20,9 @@ function findingItem(job, finding) {
       make(
           "div", {}, make("strong", {}, finding.text), " ", finding.advice || "",
           index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(job.summary.callsites[index]))] : null,
-          call ? [" ", make("button", {type: "button", "data-show": "", onclick: () => findingShow(job, call)}, "Show")] :
-                 null));
+          call ?
+              [" ", make("button", {type: "button", "data-show": "", onclick: () => findingShow(job, call)}, "Show")] :
+              null));
 }
 
 function findingsFigure(job) {
@@ -35,13 +36,15 @@ function findingsFigure(job) {
       efficiency < 0.8 ? "No fault that mpit knows explains the efficiency" :
                          "Nothing stands out";
   return figure(
-      "findings", "Findings", blurred && !faults ? "Not judged" : title, findings.length ? list : null,
-      note(
-          blurred ? blurred :
+      "findings", "Findings", blurred && !faults ? "Not judged" : title,
+      blurred ? make("p", {class: "unended"}, blurred) : null, findings.length ? list : null,
+      blurred && !faults ?
+          note("No times are judged.") :
+          note(
               faults && job.summary.analysed_seconds !== null ?
-              "The percentage is what the cure gains of the run, after the cures above it. So gains add up." :
-              faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
-                       "No rule found a cost of 2 % of the run time or more."),
+                  "The percentage is what the cure gains of the run, after the cures above it. So gains add up." :
+                  faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
+                           "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));
 }
 
@@ -91,8 +94,8 @@ function missingBox(job) {
   const whole = job.summary.selection === undefined && job.summary.ranks > 0;
   if (job.profile === null && whole)
     lines.push(make(
-        "li", {},
-        "It has no samples of the program's functions. Next: ", make("code", {}, recordCommand(job, "--sample 100"))));
+        "li", {}, "It has no samples of the program's functions. Next: ",
+        make("code", {}, recordCommand(job, "--sample 100 --trace"))));
   const sites = job.summary.callsites || [];
   if (sites.length && !sites.some((site) => site.line))
     lines.push(

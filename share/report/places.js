@@ -14,6 +14,11 @@ function frameText(frame) {
                           "[" + module + "+0x" + Number(frame.address || 0).toString(16) + "]";
 }
 
+/* The whole path and the line, for an editor. */
+function frameTitle(frame) {
+  return frame && frame.file && frame.line ? frame.file + ":" + frame.line : null;
+}
+
 /* The place of a call, and the wrapper in which it calls MPI, if there is one. */
 function placeText(site) {
   if (!site) return "(unknown place)";
@@ -29,19 +34,22 @@ function breakable(text) {
 
 /* The callers, innermost first. Of a place with several paths, each with what it costs. */
 function pathList(site) {
-  return (site.paths || [site]).map((one, i, all) => make(
-      "ol", {class: "path"},
-      all.length > 1 ? make("li", {class: "dim"}, textOfPairs(one.count, "call", "calls") + ", " + textOfNs(one.time_ns)) :
-                       null,
-      one.path.map((frame) => make("li", {}, frameText(frame))),
-      one.cut ? make("li", {class: "dim"}, "(outer callers are not known)") : null));
+  return (site.paths || [site])
+      .map(
+          (one, i, all) => make(
+              "ol", {class: "path"},
+              all.length > 1 ?
+                  make("li", {class: "dim"}, textOfPairs(one.count, "call", "calls") + ", " + textOfNs(one.time_ns)) :
+                  null,
+              one.path.map((frame) => make("li", {title: frameTitle(frame)}, frameText(frame))),
+              one.cut ? make("li", {class: "dim"}, "(outer callers are not known)") : null));
 }
 
 /* The place, which opens to its path. */
 function placeNode(site) {
   const text = placeText(site), short = text.length < 34 ? " brief" : "";
   if (!site || !site.path || (site.path.length < 2 && !(site.paths && site.paths[1])))
-    return make("span", {class: "place" + short}, breakable(text));
+    return make("span", {class: "place" + short, title: frameTitle(site && site.place)}, breakable(text));
   return make(
       "details", {class: "place" + short}, make("summary", {title: "Show the callers"}, breakable(text)),
       pathList(site));

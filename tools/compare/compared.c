@@ -6,11 +6,21 @@
 #include "compare/comparison.h"
 #include "format/label.h"
 #include "job/jsonvalue.h"
+#include "report/findings.h"
 
 #include <err.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Times of a run whose ranks had no processor when they wanted one are not the program's alone. */
+static void blur_tell(const struct summary *summary, const char *path)
+{
+    struct findings findings;
+    findings_find(&findings, summary);
+    if (findings.lack[0])
+        warnx("note: %s: %s", path, findings.lack);
+}
 
 const struct summary *compared_open(struct run_dir *dir, const char *path)
 {
@@ -24,6 +34,7 @@ const struct summary *compared_open(struct run_dir *dir, const char *path)
         errx(1, "%s has %zu jobs, but must have one: put each job into a directory of its own, or name its job file",
              path, dir->job_count);
     trace_figures_fill(dir);
+    blur_tell(dir->jobs[0].summary, path);
     return dir->jobs[0].summary;
 }
 

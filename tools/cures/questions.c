@@ -11,7 +11,8 @@
 #include <string.h>
 
 #define QUESTIONS_ALLOWED                                                                                              \
-    "allowed are 'latency x0.5', 'latency +100us', 'bandwidth x2', 'computing x0.5', 'rank 3 balanced' and "           \
+    "allowed are 'latency x0.5' (above x0), 'latency +100us', 'bandwidth x2', 'computing x0.5', 'rank 3 balanced' "    \
+    "and "                                                                                                             \
     "'halo.c:72 free' (a line, a function of the program or of MPI)"
 
 /* ---- their text -------------------------------------------------------------------------------------------------- */
@@ -29,7 +30,7 @@ static bool more_read(const char *text, double *ns)
 {
     int64_t more;
     const char *at = text + 1;
-    if (text[0] != '+' || !ns_of_text(&at, &more) || *at)
+    if (text[0] != '+' || !ns_of_text(&at, &more) || *at || text[strlen(text) - 1] != 's') /* it needs a unit */
         return false;
     *ns = (double)more;
     return true;

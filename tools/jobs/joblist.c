@@ -103,7 +103,7 @@ void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)
             line_print(ask, out);
     }
     if (!count)
-        fprintf(out, "no such job\n");
+        fprintf(out, "no job fits\n");
     else if (most && count > most)
         fprintf(out, "%zu more: --limit 0 shows all\n", count - most);
 }

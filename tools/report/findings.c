@@ -205,6 +205,7 @@ void findings_find(struct findings *findings, const struct summary *summary)
     *findings = (struct findings){.known = loads && facts_fill(&facts, summary)};
     findings->efficiency = findings->known ? facts.efficiency.parallel : 0;
     findings->replayed = summary->traced.replayed;
+    findings->of_part = summary->traced.replayed && summary->traced.part_ns;
     facts.loads = loads;
     if (findings->known)
         lack_tell(findings, &facts);

@@ -31,6 +31,7 @@ struct findings {
     char lack[FINDING_TEXT_BYTES]; /* the ranks had no processor when they wanted one: no times are judged. "" = no */
     double efficiency;             /* parallel */
     bool replayed;                 /* costs are gains of a replay. false: by sums, at most */
+    bool of_part;                  /* shares are of the part of the run that was replayed */
     size_t count;
     struct finding list[FINDINGS_MAX]; /* notes first, since they blur the others. Then by cost */
 };

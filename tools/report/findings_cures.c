@@ -183,9 +183,24 @@ static void tell_simple(const struct facts *facts, const struct summary_cure *cu
                        finding_place_text(facts, finding->site, where));
 }
 
+/* "the 1,000 ", a rank. Calls without a place are in no group, and what a part of the run has is not counted. */
+static const char *group_count_text(const struct facts *facts, enum call_group group, char text[2 * UNIT_TEXT_BYTES])
+{
+    char count[UNIT_TEXT_BYTES];
+    const struct summary_sites *sites = &facts->summary->sites;
+    struct group_sum sum = call_group_sum(facts->summary, group);
+    uint64_t calls = group == GROUP_SMALL_MESSAGES ? sum.sent : sum.calls;
+    bool others = sites->count && sites->list[sites->count - 1].hash == SITE_OTHERS;
+    text[0] = '\0';
+    if (!facts->summary->traced.part_ns)
+        snprintf(text, 2 * UNIT_TEXT_BYTES, "the %s %s", text_of_count(count, calls / (uint64_t)facts->ranks),
+                 others ? "or more " : "");
+    return text;
+}
+
 static void tell_calls(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
-    char run[RUN_TEXT_BYTES], count[UNIT_TEXT_BYTES];
+    char run[RUN_TEXT_BYTES], count[2 * UNIT_TEXT_BYTES];
     static const struct {
         const char *rule, *what, *advice;
     } groups[CALL_GROUPS] = {
@@ -201,12 +216,10 @@ static void tell_calls(const struct facts *facts, const struct summary_cure *cur
                             "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
         [GROUP_POLLS] = {"polling", "polls of a rank cost nothing", "Test less often, or call MPI_Wait."},
     };
-    struct group_sum sum = call_group_sum(facts->summary, (enum call_group)cure->group);
-    uint64_t calls = cure->group == GROUP_SMALL_MESSAGES ? sum.sent : sum.calls;
     finding->rule = groups[cure->group].rule;
     finding->advice = groups[cure->group].advice;
-    snprintf(finding->text, sizeof finding->text, "If the %s %s, %s.",
-             text_of_count(count, calls / (uint64_t)facts->ranks), groups[cure->group].what,
+    snprintf(finding->text, sizeof finding->text, "If %s%s, %s.",
+             group_count_text(facts, (enum call_group)cure->group, count), groups[cure->group].what,
              run_text(facts, cure, run));
 }
 

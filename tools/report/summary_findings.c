@@ -31,7 +31,8 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         return;
     for (size_t i = 0; i < findings->count; i++)
         all += !findings->list[i].note;
-    fprintf(out, "\nWhat stands out (of run, %s)", findings->replayed ? "gained" : "by sums");
+    fprintf(out, "\nWhat stands out (of %s, %s)", findings->of_part ? "the analysed part" : "run",
+            findings->replayed ? "gained" : "by sums");
     if (tight && all > most)
         fprintf(out, ", %zu more: mpit-dump --full", all - most);
     fprintf(out, "\n");

@@ -100,6 +100,9 @@ void programs_explain(char *const words[], int status, char reason[PROGRAM_REASO
         snprintf(reason, PROGRAM_REASON_BYTES, "%.500s does not exist on this host", missing);
     else if (hindrance)
         snprintf(reason, PROGRAM_REASON_BYTES, "%.500s %s", word, hindrance);
+    else if (read && kind.library[0] && status)
+        snprintf(reason, PROGRAM_REASON_BYTES, "%.500s loads %s, but %s before that; the messages above may say why",
+                 word, kind.library, none);
     else if (read && kind.library[0])
         snprintf(reason, PROGRAM_REASON_BYTES, "%.500s loads %s, but %s with libmpit.so loaded; %s", word, kind.library,
                  none, hosts);

@@ -327,7 +327,7 @@ def damaged(mpi):
 def one_mpi(mpi):
     shutil.rmtree(LOGS, ignore_errors=True)
     os.mkdir(LOGS)
-    judge.holds(tool(LOGS).out == "no such job\n", mpi + ": an empty tree")
+    judge.holds(tool(LOGS).out == "no job fits\n", mpi + ": an empty tree")
     heat, made = BUILD + "/tests/heat-" + mpi, {}
     for number, ranks, user, steps in ((1, 2, "ann", 5), (2, 2, "bob", 5), (3, 2, "ann", 5), (4, 2, "ann", 5), (5, 2, "bob", 5),
                                        (6, 2, "ann", 50), (7, 3, "bob", 5)):

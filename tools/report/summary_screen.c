@@ -182,12 +182,12 @@ void summary_screen_print(const struct summary *summary, FILE *out)
         err(1, "no memory");
     findings_find(findings, summary);
     char *head = head_text(summary, findings);
-    unsigned used = head ? lines_of(head) : 0;
-    char *found = findings_text(findings, used);
+    unsigned used = head ? lines_of(head) : 0, hint = summary_hint_lines(summary);
+    char *found = findings_text(findings, used + hint);
     used += found ? lines_of(found) : 0;
     char *passes = part_text(summary, 0);
     unsigned loop = passes ? lines_of(passes) : 0;
-    bool fits = used + loop + SITES_LEAST + 2 <= SCREEN_LINES; /* findings come first */
+    bool fits = used + loop + hint + SITES_LEAST + 2 <= SCREEN_LINES; /* findings come first */
     used += fits ? loop : 0;
     fprintf(out, "%s%s%s", head ? head : "", passes && fits ? passes : "", found ? found : "");
     free(passes);

@@ -228,7 +228,14 @@ static const char *column_cut(char *text, size_t columns)
 static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     char place[SITE_PLACE_BYTES], name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    const struct summary_frame *frame = site_place_frame(&summary->sites, site);
+    const char *caller = frame ? named_caller(&summary->sites, site, frame) : NULL;
     site_place_text(&summary->sites, site, place);
+    if (caller && strlen(place) > COSTLY_PLACE) { /* then the name comes first: the number is cut */
+        char nameless[SITE_PLACE_BYTES], function[CXX_NAME_BYTES];
+        snprintf(place, sizeof place, "%.60s > %.100s", cxx_name_short(caller, function),
+                 frame_place_text(&summary->sites, frame, nameless));
+    }
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
     fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
             column_cut(name, COSTLY_NAME), time_text(summary, site, a),
@@ -244,27 +251,47 @@ static const char *nameless_module(const struct summary_sites *sites, const stru
     return nameless ? summary_text(sites, sites->modules[place->module - 1].path) : NULL;
 }
 
+enum { HINT_LINES = 2 };
+
 /* Where names are that a file lacks. Programs of a distribution have them in packages of their own. */
 static void names_hint_print(const char *path, FILE *out)
 {
-    char text[2 * PATH_MAX + 160];
+    char text[PATH_MAX + 160];
     bool packaged = strncmp(path, "/usr/", 5) == 0 && strncmp(path, "/usr/local/", 11) != 0;
-    snprintf(text, sizeof text, "%s has no names of its functions. %s%s%s", path_base(path),
-             packaged ? "Its debug symbols have them: on Debian, find-dbgsym-packages " : "Do not strip it",
-             packaged ? path : "", packaged ? " tells their package." : ", and link it with -g.");
+    snprintf(text, sizeof text, "%.40s %s", path_base(path),
+             packaged ? "lacks names of functions: find-dbgsym-packages (of debian-goodies) tells the package of "
+                        "its names."
+                      : "has no names of its functions. Do not strip it, and link it with -g.");
     fprintf(out, "  ");
     text_wrap(text, 2, out);
 }
 
-void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
+/* Of the costliest places: the first file without names. NULL: there is none. */
+static const char *nameless_find(const struct summary *summary, const struct summary_site *places, size_t count)
 {
     const char *nameless = NULL;
+    for (size_t i = 0; !nameless && i < count; i++)
+        nameless = call_is_end(places[i].kind) ? NULL : nameless_module(&summary->sites, &places[i]);
+    return nameless;
+}
+
+unsigned summary_hint_lines(const struct summary *summary)
+{
+    size_t count;
+    struct summary_site *places = places_by_time(&summary->sites, &count);
+    bool some = places && nameless_find(summary, places, count < 2 ? count : 2);
+    free(places);
+    return some ? HINT_LINES : 0;
+}
+
+void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
+{
     size_t count, shown = 0;
     struct summary_site *places = places_by_time(&summary->sites, &count);
     double whole = summary_run_ns(summary);
-    for (size_t i = 0; places && !nameless && i < count && i < most; i++)
-        nameless = call_is_end(places[i].kind) ? NULL : nameless_module(&summary->sites, &places[i]);
-    most -= nameless && most > 3 ? 2 : 0; /* lines */
+    const char *nameless =
+        places && most > HINT_LINES ? nameless_find(summary, places, count < most ? count : most) : NULL;
+    most -= nameless ? HINT_LINES : 0;
     for (size_t i = 0; places && i < count && shown < most; i++) {
         if (call_is_end(places[i].kind))
             continue;

@@ -44,6 +44,8 @@ const char *share_of_run_text(char text[UNIT_TEXT_BYTES], unsigned kind, uint64_
 
 /* The first sites as a table. */
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out);
+/* The lines of a hint that summary_costly_print adds: files without names of functions. */
+unsigned summary_hint_lines(const struct summary *summary);
 /* The costliest ones between MPI_Init and MPI_Finalize, in 80 columns. */
 void summary_costly_print(const struct summary *summary, size_t most, FILE *out);
 /* All sites as a tree from main on. */

@@ -114,13 +114,13 @@ those of `build/tests/conformance-openmpi NAME` and `-mpich`. Made by
 
     python3 tests/conformance/run.py build --table share/doc/conformance.md
 
-**pass**, **fail**; **crash** and **timeout** (20 s) are what they say; *skip*: there is nothing that the sentence speaks of,
+**pass**, **fail**; **crash** and **timeout** (60 s) are what they say; *skip*: there is nothing that the sentence speaks of,
 say no performance variable; *absent*: the routines do not exist there. Open MPI runs with `pml_monitoring_enable=2`, without
 which it has no variable that can be started, and its `mtl_psm*` variables are left to one test
 (`alloc_survives_every_pvar`), since they crash it. Where a test goes over variables, it goes over the library's own and
 over mpit's. Reasons for failures with mpit stand below the table.
 
-""".replace("(20 s)", f"({limit} s)"))
+""".replace("(60 s)", f"({limit} s)"))
         file.write("| | " + " | ".join(c.title for c in columns) + " |\n|---|" + "---|" * len(columns) + "\n")
         for kind in reversed(ORDER):
             counts = [sum(1 for t in tests if results[c.title][t["name"]][0] == kind) for c in columns]
@@ -166,7 +166,7 @@ def main():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--mpi", action="append", choices=["openmpi", "mpich"], default=[])
-    parser.add_argument("--limit", type=int, default=20, help="seconds a test may take")
+    parser.add_argument("--limit", type=int, default=60, help="seconds a test may take")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--known", default=os.path.join(HERE, "known.txt"))
     parser.add_argument("--verbose", action="store_true", help="every result, not only those that are not pass")

@@ -141,7 +141,7 @@ struct analysis_watch {
     void (*call)(void *data, const struct analysis_lane *lane);     /* a call has begun (analysis_lanes.h), */
     void (*returned)(void *data, const struct analysis_lane *lane); /* or returned */
     void (*message)(void *data, const struct message *message, const struct receive *receive); /* is matched */
-    /* The call has completed a send that another one had begun. */
+    /* The call has completed a send that may have waited for its receive. */
     void (*sent)(void *data, const struct analysis_lane *lane, const struct message *message);
     /* The call has begun a nonblocking operation. */
     void (*begun)(void *data, const struct analysis_lane *lane, const struct gathering *gathering);

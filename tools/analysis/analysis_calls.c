@@ -500,6 +500,9 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
 {
     if (!message || function == CALL_MPI_Bsend || function == CALL_MPI_Ibsend || function == CALL_MPI_Bsend_init)
         return;
+    const struct analysis_watch *watch = lanes->analysis->watch;
+    if (watch && watch->sent)
+        watch->sent(watch->data, lane, message);
     const struct moment *posted = matching_posted(&lanes->analysis->matching, message);
     need_sent(lanes, lane, message, function, posted);
     if (posted && posted->ns < lane->end_ns)
@@ -649,9 +652,6 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
         need_request_unknown(lanes, event);
         return;
     }
-    const struct analysis_watch *watch = lanes->analysis->watch;
-    if (object->sent && watch && watch->sent)
-        watch->sent(watch->data, lane, object->sent);
     sent_offer(lanes, lane, object->sent, object->function, blame);
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {

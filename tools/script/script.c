@@ -38,7 +38,8 @@ struct script_rank {
 struct script_operation {
     enum gathering_form form;
     unsigned operation;
-    int32_t root; /* world rank */
+    int32_t root; /* rank in the communicator */
+    bool told;    /* all its members take part, and it is known which */
     uint64_t bytes;
 };
 
@@ -82,8 +83,9 @@ static void call_begun(void *data, const struct analysis_lane *lane)
 }
 
 /* The call waited for the end of a send, if the receive was posted before it returned. */
-static void send_end(struct script *script, const struct analysis_lane *lane, const struct message *message)
+static void message_sent(void *data, const struct analysis_lane *lane, const struct message *message)
 {
+    struct script *script = data;
     const struct moment *posted = matching_posted(&script->analysis.matching, message);
     if (posted && posted->ns < lane->end_ns)
         step_add(script, lane->process->world_rank,
@@ -92,11 +94,6 @@ static void send_end(struct script *script, const struct analysis_lane *lane, co
                                 .number = message->number,
                                 .amount = message->bytes,
                                 .peer = message->envelope.dest});
-}
-
-static void message_sent(void *data, const struct analysis_lane *lane, const struct message *message)
-{
-    send_end(data, lane, message);
 }
 
 static void operation_add(struct script *script, const struct analysis_lane *lane, const struct gathering *gathering,
@@ -114,17 +111,14 @@ static void call_returned(void *data, const struct analysis_lane *lane)
     double work_ns = lane->clock.work[WORLD_RECORDED];
     if (!script->ranks)
         return;
-    if (lane->sent)
-        send_end(script, lane, lane->sent);
     for (size_t i = 0; i < lane->left_count; i++)
         operation_add(script, lane, lane->left[i],
                       lane->left[i] == lane->gathering ? ENTRY_OPERATION : ENTRY_OPERATION_END);
-    if (lane->joint)
+    if (lane->joint && gathering_is_complete(lane->joint) && !lane->joint->mixed)
         operation_add(script, lane, lane->joint, ENTRY_JOINT);
-    step_add(script, rank,
-             (struct entry){.call = lane->number,
-                            .kind = ENTRY_WORK,
-                            .amount = (uint64_t)(work_ns - script->ranks[rank].work_ns)});
+    double own_ns = work_ns > script->ranks[rank].work_ns ? work_ns - script->ranks[rank].work_ns : 0;
+    if (!call_probes(&lane->call)) /* that waits for a message, and its receive waits for it, too */
+        step_add(script, rank, (struct entry){.call = lane->number, .kind = ENTRY_WORK, .amount = (uint64_t)own_ns});
     script->ranks[rank].work_ns = work_ns;
 }
 
@@ -133,26 +127,33 @@ static void operation_begun(void *data, const struct analysis_lane *lane, const 
     operation_add(data, lane, gathering, ENTRY_OPERATION_BEGIN);
 }
 
+static int32_t member_find(const struct trace_comm *comm, int32_t world_rank)
+{
+    for (int32_t i = 0; comm->members && i < comm->size; i++)
+        if (comm->members[i] == world_rank)
+            return i;
+    return 0;
+}
+
 static void operation_over(void *data, const struct gathering *gathering)
 {
     struct script *script = data;
     size_t count = script->operation_count, needed = gathering->number + 1;
-    if (needed > count) {
-        size_t room = array_room(count, 1024, needed);
-        if (!ARRAY_EXTENDED(script->operations, count, room)) {
-            script->no_memory = true;
-            return;
-        }
-        script->operation_count = room;
+    size_t room = needed > count ? array_room(count, 1024, needed) : count;
+    if (room > count && !ARRAY_EXTENDED(script->operations, count, room)) {
+        script->no_memory = true;
+        return;
     }
-    script->operations[gathering->number] = (struct script_operation){.form = gathering->form,
-                                                                      .operation = gathering->operation,
-                                                                      .root = gathering->root.world_rank,
-                                                                      .bytes = gathering->bytes};
-    if (gathering->inter || gathering->form == FORM_NEIGHBORS) {
-        script->operations[gathering->number].form = FORM_NEIGHBORS;
-        script->left_out++;
-    }
+    script->operation_count = room;
+    bool told =
+        !gathering->inter && gathering->form != FORM_NEIGHBORS && gathering_is_complete(gathering) && !gathering->mixed;
+    script->left_out += !told;
+    script->operations[gathering->number] = (struct script_operation){
+        .form = gathering->form,
+        .operation = gathering->operation,
+        .root = member_find(&script->analysis.comms.list[gathering->comm], gathering->root.world_rank),
+        .told = told,
+        .bytes = gathering->bytes};
 }
 
 static void message_matched(void *data, const struct message *message, const struct receive *receive)
@@ -160,6 +161,13 @@ static void message_matched(void *data, const struct message *message, const str
     struct script *script = data;
     int32_t source = message->envelope.source, dest = message->envelope.dest;
     struct entry entry = {.number = message->number, .amount = message->bytes};
+    size_t count = script->matched_count, room = array_room(count, 1024, message->number + 1);
+    if (room > count && !ARRAY_EXTENDED(script->matched, count, room)) {
+        script->no_memory = true;
+        return;
+    }
+    script->matched_count = room > count ? room : count;
+    script->matched[message->number] = true;
     entry.call = message->begun.call;
     entry.kind = STEP_SEND_BEGIN;
     entry.peer = dest;
@@ -173,6 +181,12 @@ static void message_matched(void *data, const struct message *message, const str
     if (receive->done_call)
         step_add(script, dest, entry);
 }
+
+/* Time in calls whose needs are not known, and which is left out. */
+#define UNKNOWN_SHARE 0.01
+
+/* Tags of messages are below OPERATION_TAGS. A round of an operation has the next one. */
+enum { OPERATION_TAGS = 1 << 30, ROUNDS_MOST = 32, OPERATIONS_MOST = OPERATION_TAGS / ROUNDS_MOST / 2 };
 
 /* ---- the order of a rank ----------------------------------------------------------------------------------------- */
 
@@ -199,6 +213,12 @@ static int script_check(const struct script *script, const struct run_job *job, 
 {
     const struct analysis *analysis = &script->analysis;
     const char *why = analysis->no_worlds ? analysis->no_worlds : analysis->no_ideal;
+    if (!why && analysis->unknown_ns > UNKNOWN_SHARE * analysis->recorded_ns)
+        why = "the trace does not tell for which ranks some calls waited";
+    if (!why && analysis->brief)
+        why = "it has the first and the last events alone (mpit-run --trace records every event)";
+    if (!why && script->operation_count > OPERATIONS_MOST)
+        why = "it has more than 16 million collectives";
     if (script->no_memory || analysis->no_memory)
         snprintf(error, OUTPUT_ERROR_BYTES, "out of memory for the script");
     else if (why || !run_job_has_trace(job))
@@ -239,6 +259,7 @@ static void script_empty(struct script *script)
         free(script->ranks[r].entries);
     free(script->ranks);
     free(script->operations);
+    free(script->matched);
     analysis_release(&script->analysis);
 }
 
@@ -250,7 +271,9 @@ struct walk {
     int32_t rank;
     void *data;
     void (*take)(void *data, const struct step *step);
-    unsigned messages; /* that the call awaits, one after the other, and bytes: */
+    const struct trace_comm *comm; /* of the last operation, */
+    int32_t me;                    /* and this rank's there */
+    unsigned messages;             /* that the call awaits, one after the other, and bytes: */
     uint64_t received, sent;
 };
 
@@ -272,9 +295,6 @@ static void way_awaits(struct walk *walk, unsigned messages, uint64_t received, 
     walk->received += received;
     walk->sent += sent;
 }
-
-/* Tags of messages are below OPERATION_TAGS. A round of an operation has the next one. */
-enum { OPERATION_TAGS = 1 << 30, ROUNDS_MOST = 32 };
 
 enum part { PART_BEGIN = 1, PART_FINISH = 2, PART_BOTH = 3 };
 
@@ -341,17 +361,10 @@ static void prefix_walk(struct walk *walk, const struct rounds *rounds)
         round_walk(walk, rounds, -1, rounds->me + 1, 0);
 }
 
-static int32_t member_find(const struct trace_comm *comm, int32_t world_rank)
-{
-    for (int32_t i = 0; i < comm->size; i++)
-        if (comm->members[i] == world_rank)
-            return i;
-    return 0;
-}
-
 /* The bytes of a message of a round. Those of an operation are the most that a member puts in or gets: of a broadcast and a
- * reduction each round has all of them, of the others the rounds share them. */
-static uint64_t round_bytes(const struct script_operation *operation, unsigned rounds)
+ * reduction each round has all of them, of the others the rounds share them,
+ * or, if the root has a message with each member, these. */
+static uint64_t round_bytes(const struct script_operation *operation, unsigned messages)
 {
     switch (operation->operation) {
     case COLLECTIVE_BCAST:
@@ -361,31 +374,37 @@ static uint64_t round_bytes(const struct script_operation *operation, unsigned r
     case COLLECTIVE_EXSCAN:
         return operation->bytes;
     default:
-        return rounds ? operation->bytes / rounds : 0;
+        return messages ? operation->bytes / messages : 0;
     }
 }
 
 static void operation_walk(struct walk *walk, const struct entry *entry, enum part part)
 {
-    static const struct script_operation barrier = {.form = FORM_BARRIER};
+    static const struct script_operation barrier = {.form = FORM_BARRIER, .told = true}, none;
     const struct script *script = walk->script;
     bool joint = entry->kind == ENTRY_JOINT;
-    const struct script_operation *is = joint ? &barrier : &script->operations[entry->number];
+    const struct script_operation *is = joint                                     ? &barrier
+                                        : entry->number < script->operation_count ? &script->operations[entry->number]
+                                                                                  : &none;
     const struct trace_comm *comm = &script->analysis.comms.list[entry->peer];
     uint32_t tag = (uint32_t)(entry->number * 2 + joint) * ROUNDS_MOST & (OPERATION_TAGS - 1);
-    struct rounds rounds = {
-        .comm = comm, .tag = OPERATION_TAGS + tag, .me = member_find(comm, walk->rank), .part = part};
+    bool rooted = is->form == FORM_ONE_TO_ALL || is->form == FORM_ALL_TO_ONE;
+    if (!is->told || !comm->members)
+        return;
+    if (walk->comm != comm) {
+        walk->comm = comm;
+        walk->me = member_find(comm, walk->rank);
+    }
+    struct rounds rounds = {.comm = comm, .tag = OPERATION_TAGS + tag, .me = walk->me, .part = part};
     for (int64_t away = 1; away < comm->size; away *= 2)
         rounds.count++;
-    rounds.bytes = round_bytes(is, rounds.count);
-    if (is->form == FORM_NEIGHBORS || comm->inter || !comm->members)
-        return;
+    rounds.bytes = round_bytes(is, rooted && part != PART_BOTH ? (unsigned)comm->size : rounds.count);
     if (part & PART_FINISH)
         way_awaits(walk, rounds.count, rounds.count * rounds.bytes, 0);
     if (is->form == FORM_PREFIX)
         prefix_walk(walk, &rounds);
-    else if (is->form == FORM_ONE_TO_ALL || is->form == FORM_ALL_TO_ONE)
-        tree_walk(walk, &rounds, member_find(comm, is->root), is->form == FORM_ONE_TO_ALL);
+    else if (rooted)
+        tree_walk(walk, &rounds, is->root, is->form == FORM_ONE_TO_ALL);
     else
         all_walk(walk, &rounds);
 }
@@ -413,6 +432,9 @@ static void entry_walk(struct walk *walk, const struct entry *entry)
         walk->received = walk->sent = 0;
         break;
     default:
+        if (entry->kind == STEP_SEND_END &&
+            (entry->number >= walk->script->matched_count || !walk->script->matched[entry->number]))
+            return; /* of a message that nobody received */
         if (entry->kind == STEP_RECEIVE_END)
             way_awaits(walk, 1, entry->amount, 0);
         if (entry->kind == STEP_SEND_END && entry->amount >= SCRIPT_LARGE)

@@ -44,7 +44,10 @@ struct script {
     int32_t rank_count;
     struct script_operation *operations; /* by number */
     size_t operation_count;
-    uint64_t left_out; /* operations of neighbors and of inter-communicators */
+    bool *matched; /* messages that were received, by number */
+    size_t matched_count;
+    uint64_t
+        left_out; /* operations of neighbors and of inter-communicators, and those that some members did not join */
     uint64_t begin_ns; /* end of the first MPI_Init */
     double latency_ns, byte_ns;
     bool no_memory;

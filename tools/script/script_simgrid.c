@@ -51,18 +51,30 @@ static int simgrid_platform(const struct script *script, const char *directory, 
     double byte_ns = script->byte_ns > 0 ? script->byte_ns : DEFAULT_BYTE_NS;
     if (!out)
         return -1;
-    fprintf(
-        out,
-        "<?xml version=\"1.0\"?>\n"
-        "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-        "<!-- smpirun -np %" PRId32 " -platform %s/platform.xml -replay %s/ranks -cfg=network/model:CM02 "
-        "-cfg=smpi/send-is-detached-thresh:%d -->\n"
-        "<platform version=\"4.1\">\n"
-        "  <cluster id=\"ranks\" prefix=\"rank\" suffix=\"\" radical=\"0-%" PRId32 "\" speed=\"1Gf\" bw=\"%.0fBps\" "
-        "lat=\"%.1fns\"/>\n"
-        "</platform>\n",
-        script->rank_count, directory, directory, SCRIPT_LARGE, script->rank_count - 1, 1e9 / byte_ns, latency_ns / 2);
+    fprintf(out,
+            "<?xml version=\"1.0\"?>\n"
+            "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+            "<platform version=\"4.1\">\n"
+            "  <cluster id=\"ranks\" prefix=\"rank\" suffix=\"\" radical=\"0-%" PRId32
+            "\" speed=\"1Gf\" bw=\"%.0fBps\" "
+            "lat=\"%.1fns\"/>\n"
+            "</platform>\n",
+            script->rank_count - 1, 1e9 / byte_ns, latency_ns / 2);
     return script_file_close(out, directory, "platform.xml", error);
+}
+
+/* The recorded run on the recorded network. */
+static int simgrid_command(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])
+{
+    FILE *out = script_file_open(directory, "replay.sh", error);
+    if (!out)
+        return -1;
+    fprintf(out,
+            "cd \"$(dirname \"$0\")\" &&\n"
+            "smpirun -np %" PRId32 " -platform platform.xml --cfg=network/model:CM02 "
+            "--cfg=smpi/send-is-detached-thresh:%d -replay ranks\n",
+            script->rank_count, SCRIPT_LARGE);
+    return script_file_close(out, directory, "replay.sh", error);
 }
 
 /* Written last: it says that the other files are complete. */
@@ -72,7 +84,7 @@ static int simgrid_names(const struct script *script, const char *directory, cha
     if (!out)
         return -1;
     for (int32_t rank = 0; rank < script->rank_count; rank++)
-        fprintf(out, "%s/rank%" PRId32 ".txt\n", directory, rank);
+        fprintf(out, "rank%" PRId32 ".txt\n", rank);
     return script_file_close(out, directory, "ranks", error);
 }
 
@@ -81,5 +93,7 @@ int simgrid_write(const struct script *script, const char *directory, char error
     for (int32_t rank = 0; rank < script->rank_count; rank++)
         if (simgrid_rank(script, rank, directory, error) != 0)
             return -1;
-    return simgrid_platform(script, directory, error) == 0 ? simgrid_names(script, directory, error) : -1;
+    if (simgrid_platform(script, directory, error) != 0 || simgrid_command(script, directory, error) != 0)
+        return -1;
+    return simgrid_names(script, directory, error);
 }

@@ -55,6 +55,12 @@ static int visit_order(const void *one, const void *other)
     return calls ? calls : (a->patient > b->patient) - (a->patient < b->patient);
 }
 
+/* A running rank may have gone on between the looks at its state and at its counters. */
+static bool is_settled(const struct ward *ward, const struct patient *patient)
+{
+    return !patient->alive || ward->end_ns - patient->since_ns >= WAIT_LONG_NS;
+}
+
 /* The threads that are in a collective. In an inter-communicator roots differ between its groups. */
 static size_t visits_find(const struct ward *ward, struct visit *visits)
 {
@@ -63,8 +69,9 @@ static size_t visits_find(const struct ward *ward, struct visit *visits)
         const struct patient *patient = &ward->patients[i];
         uint32_t call = patient->state.call;
         const struct comm_record *comm = patient_comm(patient);
-        if (!comm || comm->remote_size || call == CALL_NONE || call >= CALL_COUNT ||
-            strcmp(patient->call, call_table[call].name) != 0 || call_table[call].class != CLASS_COLLECTIVE)
+        if (!comm || comm->remote_size || comm->size < 2 || call == CALL_NONE || call >= CALL_COUNT ||
+            strcmp(patient->call, call_table[call].name) != 0 || call_table[call].fold != FOLD_COLL ||
+            call_table[call].class != CLASS_COLLECTIVE || !is_settled(ward, patient))
             continue;
         visits[count++] = (struct visit){comm, patient->done + 1, call,
                                          collective_has_root(call) ? patient->state.peer : PEER_NONE, patient};

@@ -87,9 +87,8 @@ class Goal:
         return max(begins.values()) / 1e9
 
 
-def simgrid_seconds(directory, ranks):
-    ended = trial.run(["smpirun", "-np", str(ranks), "-platform", f"{directory}/platform.xml", "-replay", f"{directory}/ranks",
-                       "--cfg=network/model:CM02", "--cfg=smpi/send-is-detached-thresh:65536"], SECONDS)
+def simgrid_seconds(directory):
+    ended = trial.run(["sh", f"{directory}/replay.sh"], SECONDS)
     told = [line.split()[-1] for line in ended.err.splitlines() if "Simulation time" in line]
     assert ended.status == 0 and told, ended
     return float(told[-1])
@@ -108,7 +107,7 @@ def judge_program(judge, mpi, work, program, ranks, arguments):
     seconds = json.loads(trial.run([f"{BUILD}/bin/mpit-dump", "--json", run], SECONDS).out)["jobs"][0]["run_seconds"]["max"]
     told = {"goal": Goal(f"{work}/goal/schedule.goal").seconds()}
     if shutil.which("smpirun"):
-        told["simgrid"] = simgrid_seconds(f"{work}/simgrid", ranks)
+        told["simgrid"] = simgrid_seconds(f"{work}/simgrid")
     for form, simulated in told.items():
         judge.holds(program in SHORT or abs(simulated - seconds) < WITHIN * seconds, f"{name}: {seconds:.3f} s, in {form} {simulated:.3f} s")
 

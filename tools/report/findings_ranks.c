@@ -45,7 +45,7 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     else
         finding_append(finding, "%u hosts: ", hosts);
     if (told)
-        finding_append(finding, "with one for each the run takes about %s.", text_of_seconds(shorter, facts->run - gain));
+        finding_append(finding, "with %u it takes about %s.", ranks, text_of_seconds(shorter, facts->run - gain));
     else
         finding_append(finding, "all times are blurred.");
     return true;

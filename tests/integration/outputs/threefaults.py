@@ -71,11 +71,11 @@ def judge_processors(work):
                            *trial.launcher(MPI, 2, options=free), f"{work}/C"],
                           SECONDS, trial.environment(), work)
         screens.append(ended.out + ended.err)
-    told = re.search(r"with one for each the run takes about ([0-9.]+) (m?s)", screens[0])
+    told = re.search(r"with 2 it takes about ([0-9.]+) (m?s)", screens[0])
     predicted = float(told[1]) / (1000 if told[2] == "ms" else 1) if told else 0
     shared, alone = map(run_seconds, screens)
     judge.holds(alone and 0 < predicted < shared and 0.6 < predicted / alone < 1.7,  # Open MPI's polls yield: little is lost
-                f"two ranks on one processor: {shared} s; told: {predicted} s with one for each; so it takes {alone} s", screens[0])
+                f"two ranks on one processor: {shared} s; told: {predicted} s with two; so it takes {alone} s", screens[0])
 
 
 def faults(long, late, small=None):

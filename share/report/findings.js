@@ -41,8 +41,9 @@ function findingsFigure(job) {
       blurred && !faults ?
           note("No times are judged.") :
           note(
-              faults && job.summary.analysed_seconds !== null ?
-                  "The percentage is what the cure gains of the run, after the cures above it. So gains add up." :
+              faults && job.summary.analysed_seconds !== null ? "The percentage is what the cure gains of the " +
+                      (job.summary.analysed_part ? "analysed part" : "run") +
+                      ", after the cures above it. So gains add up." :
                   faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
                            "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));

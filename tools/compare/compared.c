@@ -18,10 +18,8 @@ static void blur_tell(const struct summary *summary, const char *path)
 {
     struct findings findings;
     findings_find(&findings, summary);
-    const char *advice = strstr(findings.lack, " So "); /* that is on findings */
-    int bytes = advice ? (int)(advice - findings.lack) : (int)strlen(findings.lack);
     if (findings.lack[0])
-        warnx("note: %s: %.*s Its times may be longer for that.", path, bytes, findings.lack);
+        warnx("note: %s: %.*s Its times may be longer for that.", path, findings.lack_fact, findings.lack);
 }
 
 const struct summary *compared_open(struct run_dir *dir, const char *path)

@@ -258,7 +258,9 @@ static int export(const struct run_dir *dir, const struct request *request)
     if (script_write(&dir->jobs[0], request->format, request->target, &left_out, error) != 0)
         errx(1, "%s: %s", dir->path, error);
     if (left_out)
-        warnx("note: %" PRIu64 " collective operations of neighbors or between two groups are left out", left_out);
+        warnx("note: %" PRIu64
+              " collective operations are left out: of neighbors, between two groups, or without some members",
+              left_out);
     return 0;
 }
 

@@ -149,13 +149,16 @@ static void lack_tell(struct findings *findings, const struct facts *facts)
         if (load->wanted > 0 && (!worst || load->had * worst->wanted < worst->had * load->wanted))
             worst = load;
     }
-    if (worst)
-        snprintf(findings->lack, sizeof findings->lack,
-                 "Ranks on %s had a processor for %s of the time they wanted one: other programs, or a limit, took the "
-                 "rest. %s Run it again where nothing else runs.",
-                 facts->summary->hosts[worst - facts->loads].name, text_of_share(share, worst->had, worst->wanted),
-                 facts->summary->traced.replayed ? "So gains are of this run, and may differ in another."
-                                                 : "So no times are judged.");
+    if (!worst)
+        return;
+    findings->lack_fact = snprintf(
+        findings->lack, sizeof findings->lack,
+        "Ranks on %s had a processor for %s of the time they wanted one: other programs, or a limit, took the rest.",
+        facts->summary->hosts[worst - facts->loads].name, text_of_share(share, worst->had, worst->wanted));
+    snprintf(findings->lack + findings->lack_fact, sizeof findings->lack - (size_t)findings->lack_fact,
+             " %s Run it again where nothing else runs.",
+             facts->summary->traced.replayed ? "So gains are of this run, and may differ in another."
+                                             : "So no times are judged.");
 }
 
 /* The rules on sums. What a replay of the trace tells, they leave to it. */

@@ -29,6 +29,7 @@ struct finding {
 struct findings {
     bool known;                    /* false: the figures for it are missing. Then there is no finding */
     char lack[FINDING_TEXT_BYTES]; /* the ranks had no processor when they wanted one: no times are judged. "" = no */
+    int lack_fact;                 /* so many bytes of it say why. The rest is on findings */
     double efficiency;             /* parallel */
     bool replayed;                 /* costs are gains of a replay. false: by sums, at most */
     bool of_part;                  /* shares are of the part of the run that was replayed */

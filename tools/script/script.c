@@ -361,9 +361,8 @@ static void prefix_walk(struct walk *walk, const struct rounds *rounds)
         round_walk(walk, rounds, -1, rounds->me + 1, 0);
 }
 
-/* The bytes of a message of a round. Those of an operation are the most that a member puts in or gets: of a broadcast and a
- * reduction each round has all of them, of the others the rounds share them,
- * or, if the root has a message with each member, these. */
+/* The bytes of a message. Each one of a broadcast or a reduction has all bytes of the operation. Messages of other operations
+ * share them. */
 static uint64_t round_bytes(const struct script_operation *operation, unsigned messages)
 {
     switch (operation->operation) {

@@ -14,24 +14,9 @@ struct visit {
     const struct comm_record *comm;
     uint64_t number; /* 1: the first one on this communicator */
     uint32_t call;
-    int32_t root; /* PEER_NONE: it has none */
+    int32_t root; /* below 0: it has none */
     const struct patient *patient;
 };
-
-static bool collective_has_root(uint32_t call)
-{
-    switch ((enum collective)call_table[call].op) {
-    case COLLECTIVE_BCAST:
-    case COLLECTIVE_GATHER:
-    case COLLECTIVE_GATHERV:
-    case COLLECTIVE_SCATTER:
-    case COLLECTIVE_SCATTERV:
-    case COLLECTIVE_REDUCE:
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* The order of collectives, and 0 for the same one. */
 static int same_order(const struct visit *a, const struct visit *b)
@@ -73,8 +58,7 @@ static size_t visits_find(const struct ward *ward, struct visit *visits)
             strcmp(patient->call, call_table[call].name) != 0 || call_table[call].fold != FOLD_COLL ||
             call_table[call].class != CLASS_COLLECTIVE || !is_settled(ward, patient))
             continue;
-        visits[count++] = (struct visit){comm, patient->done + 1, call,
-                                         collective_has_root(call) ? patient->state.peer : PEER_NONE, patient};
+        visits[count++] = (struct visit){comm, patient->done + 1, call, patient->state.peer, patient};
     }
     qsort(visits, count, sizeof *visits, visit_order);
     return count;

@@ -792,6 +792,21 @@ TEST(replay_tells_what_need_not_be)
     }
 }
 
+/* Calls without a place may be of the group, and a part of the run has not all of its calls. */
+TEST(counts_of_calls_say_what_they_lack)
+{
+    ranks_add(2, 4, 6);
+    site_add(CALL_MPI_Barrier, 2000, 6, 1);
+    site_add(CALL_NONE, 5000, 1, 1)->hash = SITE_OTHERS;
+    struct summary_cure cure = {.kind = CURE_FREE, .group = GROUP_BARRIERS, .waits = 1};
+    cure_check(cure, "barriers", "If the 1,000 or more barriers of a rank were not there, the run would", "Leave out");
+    assert_false(found.of_part);
+    job.traced.part_ns = 10 * SECOND;
+    findings_find(&found, &job);
+    assert_true(found.of_part);
+    assert_non_null(strstr(found.list[0].text, "If barriers of a rank were not there, the analysed part would take"));
+}
+
 /* Cures come in their order, each with the run after those before it, and rules on sums say nothing beside. */
 TEST(replayed_cures_add_up)
 {

@@ -161,9 +161,10 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
     if (lanes->analysis->passes && lane == lane->process->first)
         passes_compute(lanes->analysis->passes, lane->process->world_rank, lane->segment, ns);
     double taken[WORLDS_MOST];
-    world_plan_compute(lanes->analysis->plan,
-                       &(struct computation){lane->process->world_rank, lane->segment, lane->visit, (double)ns}, taken,
-                       lanes->worlds);
+    world_plan_compute(
+        lanes->analysis->plan,
+        &(struct computation){lane->process->world_rank, lane->segment, lane->visit, (double)ns, (double)off}, taken,
+        lanes->worlds);
     for (world_set rest = gap_overhead(lanes, lane, ns); rest; rest &= rest - 1)
         taken[__builtin_ctzll(rest)] = 0;
     if (!lane->sends || SEND_GAPS * ns >= clock->before_ns) {
@@ -186,6 +187,13 @@ static double beyond_need(double stalled, double waited, double work)
 {
     double rest = stalled - waited;
     return rest < 0 ? 0 : rest < work ? rest : work;
+}
+
+/* Of the work of a call: what it takes while it has its processor. */
+static double ordinary_work(const struct world_plan *plan, uint32_t place, double work)
+{
+    double most = place < plan->place_count ? ORDINARY_TIMES * plan->usual_ns[place] : 0;
+    return most > 0 && most < work ? most : work;
 }
 
 /* The worlds in which the calls of a place cost nothing. */
@@ -212,13 +220,12 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     double lost = beyond_need(lane->stalled_ns, ready - begin, work);
     if (!plan)
         place_work_add(&lanes->analysis->works, lane->place, work, work - lost);
-    else if (plan->processors)
-        work -= lost;
+    else if (plan->crowded)
+        work = ordinary_work(plan, lane->place, work - lost);
     memcpy(before, clock->times, lanes->worlds * sizeof *before);
     for (size_t k = 0; k < lanes->worlds; k++)
         clock->times[k] = (need[k] > before[k] ? need[k] : before[k]) + work;
-    double most = group != GROUP_NONE ? ORDINARY_TIMES * plan->usual_ns[lane->place] : work,
-           usual = most < work ? most : work;
+    double usual = group != GROUP_NONE ? ordinary_work(plan, lane->place, work) : work;
     for (world_set rest = WORLDS_FREE; rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] -= work;
     for (world_set rest = plan ? plan->cheap[group] : 0; rest; rest &= rest - 1)
@@ -271,7 +278,7 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
     double begin = probe->began[WORLD_RECORDED], end = probe->ended[WORLD_RECORDED];
     double since = (double)(lane->clock.useful_ns - probe->useful_ns);
     double ready = from[WORLD_RECORDED] > begin ? from[WORLD_RECORDED] : begin, work = end > ready ? end - ready : 0;
-    if (lanes->analysis->plan && lanes->analysis->plan->processors)
+    if (lanes->analysis->plan && lanes->analysis->plan->crowded)
         work -= beyond_need(probe->stalled_ns, ready - begin, work);
     const struct world_plan *plan = lanes->analysis->plan;
     world_set others = plan ? plan->at_once | plan->any_order : 0; /* the receive says what they need */

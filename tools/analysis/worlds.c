@@ -115,7 +115,7 @@ static double segment_cured(const struct world_plan *plan, const struct cure *cu
 void world_plan_compute(const struct world_plan *plan, const struct computation *is, double *times, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        times[k] = is->ns;
+        times[k] = is->ns - (plan && plan->crowded && k >= WORLDS_FIXED ? plan->crowded[is->rank] * is->off_ns : 0);
     if (!plan)
         return;
     for (world_set rest = plan->even; rest; rest &= rest - 1)

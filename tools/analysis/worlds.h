@@ -56,7 +56,8 @@ struct world_plan {
     size_t count; /* of worlds */
     struct world worlds[WORLDS_MOST];
     const struct segments *figures; /* of the reading before */
-    bool processors;                /* in all worlds but the fixed ones each rank has a processor of its own */
+    const double *crowded;          /* by rank: the share of its time without a processor that goes if each rank has one
+                                     * of its own, as in all worlds but the fixed ones. NULL: they have one */
     const double *factors;          /* of computation in CURE_EVEN, by rank, */
     const double *work_factors;     /* of work in MPI in CURE_EVEN_WORK, */
     const double *had;              /* and of computation in CURE_ON_PROCESSOR */
@@ -81,7 +82,8 @@ struct computation {
     int32_t rank;
     uint32_t segment;
     uint64_t visit; /* of the rank to the segment */
-    double ns;      /* as recorded */
+    double ns;      /* as recorded, */
+    double off_ns;  /* and the part of it without a processor */
 };
 
 /* How long it takes in each world. `plan` may be NULL: as recorded. */

@@ -32,6 +32,7 @@ struct cure_search {
     size_t segment_count;
     double run_ns;                  /* without the cures below: as recorded, or with a processor for each rank */
     bool processors;                /* ranks share them */
+    double *delay_shares;           /* by rank: of the time without a processor, the share in which it wanted one */
     double *useful_ns, *work_ns;    /* by rank, in the run with the cures found so far: between calls, and in them */
     double *factors, *work_factors; /* by rank: they make these times even */
     double *had;                    /* by rank: the share of the time that it had a processor, of what it wanted */
@@ -137,10 +138,11 @@ static int search_open(struct cure_search *search, const struct analysis *analys
     search->work_factors = calloc((size_t)analysis->job.size + 1, sizeof *search->work_factors);
     search->factors = calloc((size_t)analysis->job.size + 1, sizeof *search->factors);
     search->had = row_processor_shares(summary, analysis->job.size);
+    search->delay_shares = row_delay_shares(summary, analysis->job.size);
     search->groups = calloc((size_t)places + 1, 1);
     search->usual_ns = calloc((size_t)places + 1, sizeof *search->usual_ns);
     if (!search->useful_ns || !search->work_ns || !search->work_factors || !search->factors || !search->had ||
-        !search->groups || !search->usual_ns)
+        !search->delay_shares || !search->groups || !search->usual_ns)
         return -1;
     search_take(search, analysis, WORLD_RECORDED);
     segments_sort(search);
@@ -160,6 +162,7 @@ static void search_release(struct cure_search *search)
     free(search->work_factors);
     free(search->factors);
     free(search->had);
+    free(search->delay_shares);
     free(search->groups);
     free(search->usual_ns);
 }
@@ -469,7 +472,7 @@ static void plan_fill(struct cure_search *search, struct world_plan *plan)
             search->tried[i].left = left_of(search, &search->tried[i]);
     *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
                                 .figures = &search->analysis->segments,
-                                .processors = search->processors,
+                                .crowded = search->processors ? search->delay_shares : NULL,
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,
                                 .had = search->had,

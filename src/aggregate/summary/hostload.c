@@ -47,6 +47,19 @@ double *row_processor_shares(const struct summary *summary, int32_t size)
     return shares;
 }
 
+double *row_delay_shares(const struct summary *summary, int32_t size)
+{
+    double *shares = calloc((size_t)size + 1, sizeof *shares);
+    for (size_t i = 0; shares && i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        double had = (double)row->usage.user_ns + (double)row->usage.system_ns, off = (double)row->run_ns - had;
+        double delay = (double)row->usage.run_delay_ns;
+        if (row->usage.known == (USAGE_TIMES | USAGE_DELAY) && row->rank >= 0 && row->rank < size && delay > 0)
+            shares[row->rank] = delay < off ? delay / off : 1;
+    }
+    return shares;
+}
+
 /* Of a process, or of processes that are more than their processors. These lack as many processors as they are too many.
  * That is another matter: only what others take counts here. Likewise with more threads than processors. Processes that
  * sleep want no processor. */

@@ -427,16 +427,17 @@ TEST(partial_traces_are_unknown)
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
-static bool processors; /* of their own */
+static const double *crowded; /* and would have a processor each */
+static double usual_ns = 1e9; /* of a call */
 static const double *had;
 
 /* What the cure gains. `group`: of all calls. */
 static void gain_check(int count, struct cure cure, const double *factors, double gain)
 {
-    double run_ns[WORLDS_MOST], usual_ns = 1e9;
+    double run_ns[WORLDS_MOST];
     uint8_t group = (uint8_t)cure.group;
     struct world_plan plan = {.count = WORLDS_FIXED + 1,
-                              .processors = processors,
+                              .crowded = crowded,
                               .factors = factors,
                               .work_factors = factors,
                               .had = had,
@@ -547,9 +548,36 @@ TEST(own_processors_gain_stalls_that_wait_for_nothing)
     AT(1, 1100, CALL_MPI_Recv, RECORD_STALL, .peer = 0, .bytes = 800);
     AT(1, 1900, 10, CALL_MPI_Barrier, .peer = PEER_NONE);
     analyse_until(2, 1910);
-    processors = true;
+    crowded = (const double[]){0, 0};
     gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 800);
-    processors = false;
+    crowded = NULL;
+}
+
+/* 4,000 against 2,000 before a barrier. Rank 1 had no processor for 1,200 of it, and wanted one for half of that. */
+TEST(own_processors_gain_the_delay_of_computation)
+{
+    ranks_make(2);
+    AT(0, 2000, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 4000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 4000, CALL_MPI_Barrier, RECORD_OFF_PROCESSOR, .peer = PEER_NONE, .bytes = 1200);
+    analyse_until(2, 4100);
+    crowded = (const double[]){0, 0.5};
+    gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 600);
+    crowded = NULL;
+}
+
+/* Each send takes 10, but one lost its processor and took 2,000: more than eight times the usual time, which the test says. */
+TEST(own_processors_gain_calls_that_lost_theirs)
+{
+    ranks_make(1);
+    AT(0, 0, 10, CALL_MPI_Pack, .peer = PEER_NONE);
+    AT(0, 100, 2000, CALL_MPI_Pack, .peer = PEER_NONE);
+    analyse_until(1, 2100);
+    crowded = (const double[]){0};
+    usual_ns = 10;
+    gain_check(1, (struct cure){.kind = CURE_PROGRESS}, NULL, 2000 - 8 * 10);
+    crowded = NULL;
+    usual_ns = 1e9;
 }
 
 /* 4,000 against 2,000 before a barrier. */
@@ -931,7 +959,7 @@ TEST(segments_are_balanced_at_each_visit)
         for (int32_t r = 0; r < 2; r++)
             for (uint64_t visit = 0; visit < 2; visit++) {
                 double taken[WORLDS_MOST];
-                struct computation is = {r, number, visit, times[r][visit]};
+                struct computation is = {r, number, visit, times[r][visit], 0};
                 world_plan_compute(&plan, &is, taken, plan.count);
                 assert_true(taken[WORLD_RECORDED] == times[r][visit]);
                 assert_true(fabs(taken[WORLDS_FIXED] - cases[i].wanted[r][visit]) < 1e-6);
@@ -950,7 +978,7 @@ TEST(segments_are_balanced_at_each_visit)
         (struct world){{{.kind = CURE_EVEN}, {.kind = CURE_BALANCED, .segment = number, .rank = -1}}, 2};
     double taken[WORLDS_MOST];
     assert_int_equal(world_plan_open(&both), 0);
-    world_plan_compute(&both, &(struct computation){0, number, 0, 1000}, taken, both.count);
+    world_plan_compute(&both, &(struct computation){0, number, 0, 1000, 0}, taken, both.count);
     assert_true(fabs(taken[WORLDS_FIXED] - 4000) < 1e-6);
     world_plan_release(&both);
     segments_release(&segments);

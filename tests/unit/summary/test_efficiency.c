@@ -112,6 +112,28 @@ TEST(calls_that_were_not_recorded_make_it_unknown)
     summary_release(&summary);
 }
 
+/* Runs of 10 s. Rank 0 slept 2 s and waited 6 s for a processor, rank 1 only waited, and a helper of rank 2 waited as well. */
+TEST(delay_is_told_from_sleep)
+{
+    struct summary summary = {.ranks = 0};
+    static const uint64_t had[] = {2, 5, 5}, delay[] = {6, 5, 9};
+    for (int32_t rank = 0; rank < 3; rank++) {
+        add(&summary, rank, "crowded", 77, 1);
+        struct summary_row *row = &summary.rows[rank];
+        row->run_ns = 10000000000;
+        row->usage = (struct run_usage){.user_ns = had[rank] * 1000000000,
+                                        .run_delay_ns = delay[rank] * 1000000000,
+                                        .known = USAGE_TIMES | USAGE_DELAY};
+    }
+    double *shares = row_delay_shares(&summary, 4);
+    close_check(shares[0], 0.75);
+    close_check(shares[1], 1);
+    close_check(shares[2], 1);
+    close_check(shares[3], 0);
+    free(shares);
+    summary_release(&summary);
+}
+
 TEST(processors_are_counted_by_what_is_shared)
 {
     struct summary summary = {.ranks = 0};

@@ -32,9 +32,11 @@ function findingsFigure(job) {
   const list = make("ol", {class: "findings"}, findings.map((finding) => findingItem(job, finding)));
   const faults = findings.some((finding) => !finding.note);
   const efficiency = job.summary.efficiency && job.summary.efficiency.parallel;
-  const title = faults ? "What stands out" :
-      efficiency < 0.8 ? "No fault that mpit knows explains the efficiency" :
-                         "Nothing stands out";
+  const shared = d3.sum(findings, (finding) => finding.rule === "oversubscribed" ? finding.share_of_run : 0);
+  const title = faults                     ? "What stands out" :
+      shared && efficiency + shared >= 0.8 ? "Nothing stands out beside the shared processors" :
+      efficiency < 0.8                     ? "No fault that mpit knows explains the efficiency" :
+                                             "Nothing stands out";
   return figure(
       "findings", "Findings", blurred && !faults ? "Not judged" : title,
       blurred ? make("p", {class: "unended"}, blurred) : null, findings.length ? list : null,

@@ -77,6 +77,7 @@ function ranksTable(job) {
   add("Messages received", "count", "recv_count", ranks.recv_count);
   add("Bytes received", "bytes", "recv_bytes", ranks.recv_bytes);
   add("Collectives", "count", "coll_count", ranks.coll_count);
+  if (d3.max(ranks.memory_bytes)) add("Memory, most", "bytes", "memory_bytes", ranks.memory_bytes);
   return make(
       "details", {}, make("summary", {}, "The numbers" + (ranks.per_row > 1 ? ", sums of each group" : "")),
       table("ranks", columns, d3.range(ranks.members.length), 64));

@@ -16,7 +16,7 @@
 #ifndef MPIT_TOOLS_WORLDS_H
 #define MPIT_TOOLS_WORLDS_H
 
-#include "report/curekind.h"
+#include "findings/curekind.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -148,3 +148,10 @@ bool ns_of_text(const char **text, int64_t *ns)
         }
     return false;
 }
+
+const char *ordinal_end(uint64_t number)
+{
+    static const char *const ends[] = {"th", "st", "nd", "rd"};
+    bool teen = number % 100 / 10 == 1;
+    return number % 10 < 4 && !teen ? ends[number % 10] : "th";
+}

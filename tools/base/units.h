@@ -36,4 +36,7 @@ bool ns_of_text(const char **text, int64_t *ns);
 /* A number of an instrument, of the type enum mpit_type: an integer, or the bits of a double. */
 const char *text_of_number(char text[UNIT_TEXT_BYTES], uint32_t type, uint64_t number);
 
+/* "st" of 1st, and so on. */
+const char *ordinal_end(uint64_t number);
+
 #endif

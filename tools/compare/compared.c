@@ -6,7 +6,7 @@
 #include "compare/comparison.h"
 #include "format/label.h"
 #include "job/jsonvalue.h"
-#include "report/findings.h"
+#include "findings/findings.h"
 
 #include <err.h>
 #include <limits.h>

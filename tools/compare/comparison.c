@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/spelling.h"
-#include "report/findings.h"
+#include "findings/findings.h"
 #include "report/summary_sites.h"
 #include "summary/efficiency.h"
 #include "symbols/siteplaces.h"

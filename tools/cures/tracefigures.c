@@ -2,10 +2,13 @@
 
 #include "cures/cures.h"
 #include "cures/passfigures.h"
+#include "format/label.h"
 #include "format/packedrun.h"
 #include "job/join.h"
 #include "jobfile/summaryfile.h"
 #include "summary/efficiency.h"
+#include "summary/summarysites.h"
+#include "waiting/mismatch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +43,8 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
 {
     struct summary_traced *traced = &summary->traced;
     const struct ideal *ideal = &analysis->ideal.ideal_ns;
-    *traced = (struct summary_traced){.there = true,
+    *traced = (struct summary_traced){.mismatch = traced->mismatch,
+                                      .there = true,
                                       .split = !analysis->no_ideal && !analysis->part_ns,
                                       .part_ns = analysis->part_ns,
                                       .part_is_last = analysis->last != NULL};
@@ -136,12 +140,51 @@ static bool traces_read(const struct run_job *job, struct analysis *analysis, bo
     return sound;
 }
 
+static uint64_t step_site(const struct run_job *job, const struct step *step)
+{
+    const struct run_reader *file = run_job_file(job, step->file);
+    const struct path_record *path = step->path ? run_reader_path_of(file, step->path) : NULL;
+    uint64_t hash = path ? summary_path_hash(file, path) : 0;
+    run_reader_rest(file);
+    return hash;
+}
+
+void trace_mismatch_take(const struct run_job *job)
+{
+    struct summary_mismatch *into = &job->summary->traced.mismatch;
+    struct mismatches found;
+    enum packed_trouble before = packed_trouble_seen();
+    *into = (struct summary_mismatch){.number = 0};
+    if (!job->summary->ended_badly && mismatches_find(job, NULL, &found) == 0 && found.count &&
+        packed_trouble_seen() == before) {
+        const struct step *few = found.list[0].few, *many = found.list[0].many;
+        *into = (struct summary_mismatch){.number = few->number,
+                                          .makes = few->makes,
+                                          .call = few->call,
+                                          .usual = many->call,
+                                          .root = few->root,
+                                          .usual_root = many->root,
+                                          .bytes = few->bytes,
+                                          .usual_bytes = many->bytes,
+                                          .site = step_site(job, few),
+                                          .others = found.list[0].many_count};
+        label_clean(into->name, sizeof into->name, many->comm->name, COMM_NAME_BYTES);
+        label_clean(into->label, sizeof into->label, many->comm->label, COMM_LABEL_BYTES);
+        for (size_t i = 0; i < found.list[0].few_count; i++)
+            rank_list_add(&into->ranks, run_rank(&job->files[few[i].file].header));
+    }
+    if (!job->summary->ended_badly)
+        mismatches_release(&found);
+    packed_trouble_forget(before); /* the summary is whole without its events */
+}
+
 static void job_fill(struct run_job *job)
 {
     if (!job->summary || job->part || !run_job_has_trace(job) || stored_take(job))
         return;
     bool brief = job_is_brief(job);
     job->summary->traced.there = true;
+    trace_mismatch_take(job);
     if (job->summary->events > TRACE_FIGURES_EVENTS_MOST && !brief)
         return;
     struct analysis *analysis = malloc(sizeof *analysis);

@@ -1,6 +1,6 @@
 #include "database/database_job.h"
 
-#include "report/findings.h"
+#include "findings/findings.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 #include "summary/summaryphases.h"

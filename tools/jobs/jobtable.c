@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/username.h"
 #include "format/label.h"
-#include "report/findings.h"
+#include "findings/findings.h"
 #include "summary/efficiency.h"
 
 #include <err.h>

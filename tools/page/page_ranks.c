@@ -19,13 +19,14 @@ enum rank_figure {
     FIGURE_SEND_BYTES,
     FIGURE_RECV_COUNT,
     FIGURE_RECV_BYTES,
+    FIGURE_MEMORY_BYTES, /* the most of a rank in the row */
     FIGURE_COLL_COUNT,
     FIGURE_COLL_BYTES,
     FIGURES
 };
 
-static const char *const figure_keys[FIGURES] = {"threads",    "stall_ns",   "send_count", "send_bytes",
-                                                 "recv_count", "recv_bytes", "coll_count", "coll_bytes"};
+static const char *const figure_keys[FIGURES] = {"threads",    "stall_ns",     "send_count", "send_bytes", "recv_count",
+                                                 "recv_bytes", "memory_bytes", "coll_count", "coll_bytes"};
 
 /* A function on the ranks of a row. */
 struct row_call {
@@ -80,6 +81,12 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
     return 0;
 }
 
+static void memory_take(uint64_t *figures, const struct summary_row *row)
+{
+    if (row->memory.peak_bytes > figures[FIGURE_MEMORY_BYTES])
+        figures[FIGURE_MEMORY_BYTES] = row->memory.peak_bytes;
+}
+
 static int page_rank_add(struct rank_table *table, const struct summary *part, const struct run_header *header)
 {
     uint32_t row = (uint32_t)header->world_rank / table->rows.per_row;
@@ -95,6 +102,8 @@ static int page_rank_add(struct rank_table *table, const struct summary *part, c
     into->mpi_seconds += part->mpi_seconds.sum;
     into->thread_seconds += part->recorded_seconds.sum * (double)part->threads;
     figures[FIGURE_THREADS] += part->threads;
+    if (part->row_count)
+        memory_take(figures, &part->rows[0]);
     for (size_t i = 0; i < part->comm_count; i++) {
         const struct summary_comm *comm = &part->comms[i];
         figures[FIGURE_SEND_COUNT] += comm->send_count;
@@ -145,6 +154,7 @@ static void row_take(struct rank_table *table, const struct summary *summary, co
     row->figures[FIGURE_SEND_BYTES] += from->sent_bytes;
     row->figures[FIGURE_RECV_COUNT] += from->received;
     row->figures[FIGURE_RECV_BYTES] += from->received_bytes;
+    memory_take(row->figures, from);
     if (table->rows.per_row == 1)
         row->host = summary->hosts[from->host].name;
 }

@@ -214,8 +214,10 @@ json_t *page_analysis(const struct run_job *job)
             json_object_set_new(json, "drawn_messages", page_messages_json(&drawn.messages));
         if (opened == 0 && json && !job->part && analysis->has_path)
             json_object_set_new(json, "drawn_path", page_path_json(&drawn.path, analysis));
-        if (opened == 0 && !job->part)
+        if (opened == 0 && !job->part) {
+            trace_mismatch_take(job);
             trace_figures_take(job->summary, analysis);
+        }
         lists_cut(json);
         analysis_release(analysis);
     }

@@ -26,11 +26,14 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
 {
     char text[2 * FINDING_TEXT_BYTES], share[16];
     size_t shown = 0, all = 0;
+    double explained = 0;              /* by processors that ranks share: a line above */
     bool tight = most == 1 && !advice; /* no line is left */
     if (!findings->known || (findings->lack[0] && !findings->replayed))
         return;
-    for (size_t i = 0; i < findings->count; i++)
+    for (size_t i = 0; i < findings->count; i++) {
         all += !findings->list[i].note;
+        explained += strcmp(findings->list[i].rule, "oversubscribed") == 0 ? findings->list[i].share_of_run : 0;
+    }
     fprintf(out, "\nWhat stands out (of %s, %s)", findings->of_part ? "the analysed part" : "run",
             findings->replayed ? "gained" : "by sums");
     if (tight && all > most)
@@ -48,7 +51,9 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
     }
     if (!tight && all > shown)
         fprintf(out, "         %zu more: mpit-dump --full\n", all - shown);
-    if (!shown && findings->efficiency < EFFICIENCY_GOOD)
+    if (!shown && explained && findings->efficiency + explained >= EFFICIENCY_GOOD)
+        fprintf(out, "  Nothing stands out beside the shared processors.\n");
+    else if (!shown && findings->efficiency < EFFICIENCY_GOOD)
         fprintf(out, "  No fault that mpit knows explains the efficiency of %.1f %%.\n", findings->efficiency * 100);
     else if (!shown)
         fprintf(out, "  Nothing stands out.\n");

@@ -2,7 +2,7 @@
 #ifndef MPIT_TOOLS_SUMMARY_FINDINGS_H
 #define MPIT_TOOLS_SUMMARY_FINDINGS_H
 
-#include "report/findings.h"
+#include "findings/findings.h"
 
 #include <jansson.h>
 #include <stdio.h>

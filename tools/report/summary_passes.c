@@ -3,7 +3,7 @@
 #include "base/textwrap.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
-#include "report/findings_rules.h"
+#include "findings/findings_rules.h"
 #include "report/summary_findings.h"
 #include "report/summary_sites.h"
 

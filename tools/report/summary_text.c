@@ -12,6 +12,8 @@
 #include "report/summary_instruments.h"
 #include "report/summary_passes.h"
 #include "report/summary_phases.h"
+#include "report/summary_left.h"
+#include "report/summary_memory.h"
 #include "report/summary_ranks.h"
 #include "report/summary_below.h"
 #include "report/summary_sites.h"
@@ -275,8 +277,11 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     summary_sites_print(summary, TOP_SITES, out);
     summary_below_print(summary, TOP_SITES, out);
     summary_passes_print(summary, out);
-    if (!part) /* else run time and time outside of MPI are unknown */
+    if (!part) { /* else run time and time outside of MPI are unknown */
         summary_ranks_print(summary, out);
+        summary_memory_print(summary, out);
+        summary_left_print(summary, out);
+    }
     if (!part || !part->anew)
         summary_phases_print(summary, out);
     calls_print(summary, out);

@@ -1,6 +1,7 @@
 #include "top/topmodel.h"
 
 #include "base/hash.h"
+#include "base/script.h"
 #include "base/array.h"
 #include "base/text.h"
 
@@ -229,12 +230,24 @@ static void sizes_add(struct top_job *job, const struct top_rank *rank)
         }
 }
 
+static void program_describe(struct top_job *job, const struct run_reader *run)
+{
+    const struct origin_record *origin = run_reader_origin(run);
+    char command[sizeof origin->command], script[sizeof job->program];
+    label_clean(job->program, sizeof job->program, run->header.program, sizeof run->header.program);
+    if (!origin)
+        return;
+    label_clean(command, sizeof command, origin->command, sizeof origin->command);
+    if (script_of(script, sizeof script, job->program, command))
+        memcpy(job->program, script, sizeof script);
+}
+
 static void job_describe(struct top_job *job, const struct top_rank *rank)
 {
     const struct run_reader *run = &rank->process->run;
     const struct run_header *header = &run->header;
     if (!job->program[0])
-        label_clean(job->program, sizeof job->program, header->program, sizeof header->program);
+        program_describe(job, run);
     if (!job->mpi[0])
         label_clean(job->mpi, sizeof job->mpi, header->mpi, sizeof header->mpi);
     if (!job->user[0]) {

@@ -1,140 +1,248 @@
 #include "waiting/mismatch.h"
 
+#include "base/units.h"
 #include "calls.h"
 #include "format/label.h"
 #include "report/callplaces.h"
+#include "trace/jointcalls.h"
+#include "waiting/collsteps.h"
 #include "waiting/ward.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A thread in a collective. Others in the same one have the same name and number. */
-struct visit {
-    const struct comm_record *comm;
-    uint64_t number; /* 1: the first one on this communicator */
-    uint32_t call;
-    int32_t root; /* below 0: it has none */
-    const struct patient *patient;
+struct telling {
+    const struct ward *ward;
+    const char *indent;
+    FILE *out;
 };
 
-/* The order of collectives, and 0 for the same one. */
-static int same_order(const struct visit *a, const struct visit *b)
-{
-    int names = strcmp(a->comm->name, b->comm->name);
-    return names ? names : (a->number > b->number) - (a->number < b->number);
-}
-
-/* The same of calls that match. */
-static int match_order(const struct visit *a, const struct visit *b)
+/* The order of calls, and 0 for calls that match. */
+static int match_order(const struct step *a, const struct step *b)
 {
     if (a->call != b->call)
         return a->call < b->call ? -1 : 1;
-    return (a->root > b->root) - (a->root < b->root);
+    if (a->root != b->root)
+        return a->root < b->root ? -1 : 1;
+    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-static int visit_order(const void *one, const void *other)
+static int step_group_order(const void *one, const void *other)
 {
-    const struct visit *a = one, *b = other;
-    int same = same_order(a, b), calls = same ? same : match_order(a, b);
-    return calls ? calls : (a->patient > b->patient) - (a->patient < b->patient);
+    const struct step *a = one, *b = other;
+    int calls = match_order(a, b);
+    return calls ? calls : (a->file > b->file) - (a->file < b->file);
 }
 
-/* A running rank may have gone on between the looks at its state and at its counters. */
-static bool is_settled(const struct ward *ward, const struct patient *patient)
+/* "rank 3 called MPI_Bcast with root 1 at mm.c:9 (solve)". `sizes`: with the bytes. */
+static void group_say(const struct telling *telling, const struct step *group, size_t count, bool names, bool sizes)
 {
-    return !patient->alive || ward->end_ns - patient->since_ns >= WAIT_LONG_NS;
-}
-
-/* The threads that are in a collective. In an inter-communicator roots differ between its groups. */
-static size_t visits_find(const struct ward *ward, struct visit *visits)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < ward->count; i++) {
-        const struct patient *patient = &ward->patients[i];
-        uint32_t call = patient->state.call;
-        const struct comm_record *comm = patient_comm(patient);
-        if (!comm || comm->remote_size || comm->size < 2 || call == CALL_NONE || call >= CALL_COUNT ||
-            strcmp(patient->call, call_table[call].name) != 0 || call_table[call].fold != FOLD_COLL ||
-            call_table[call].class != CLASS_COLLECTIVE || !is_settled(ward, patient))
-            continue;
-        visits[count++] = (struct visit){comm, patient->done + 1, call, patient->state.peer, patient};
+    const struct ward *ward = telling->ward;
+    char ranks[RANKS_TEXT_BYTES], place[CALL_PLACE_BYTES];
+    const struct run_reader *file = &ward->job->files[group->file];
+    uint32_t at = names && ward->places ? call_place_find(ward->places, file, group->path) : 0;
+    int32_t *list = calloc(count, sizeof *list);
+    for (size_t i = 0; list && i < count; i++) {
+        list[i] = run_rank(&ward->job->files[group[i].file].header);
+        at = at && call_place_find(ward->places, &ward->job->files[group[i].file], group[i].path) == at ? at : 0;
     }
-    qsort(visits, count, sizeof *visits, visit_order);
-    return count;
+    ranks_text(ranks, list, list ? count : 0);
+    free(list);
+    fputs(ranks, telling->out);
+    if (names)
+        fprintf(telling->out, " called %s", call_table[group->call].name);
+    if (group->root >= 0)
+        fprintf(telling->out, " with root %" PRId32, group->root);
+    if (sizes)
+        fprintf(telling->out, "%s %" PRIu64 " bytes", group->root >= 0 ? " and" : " with", group->bytes);
+    if (at)
+        fprintf(telling->out, " at %s", call_place_text(ward->places, at, 0, place));
 }
 
-static size_t group_end(const struct visit *visits, size_t count, size_t from,
-                        int (*order)(const struct visit *, const struct visit *))
+static void mismatch_say(const struct telling *telling, const struct mismatch *is)
+{
+    char title[COMM_TITLE_BYTES];
+    bool sizes = is->few->call == is->many->call && is->few->bytes != is->many->bytes;
+    fprintf(telling->out, "%scollectives do not match: on %s ", telling->indent,
+            comm_title(title, is->many->comm->name, is->many->comm->label));
+    group_say(telling, is->few, is->few_count, true, sizes);
+    fprintf(telling->out, " %s %s %" PRIu64 "%s collective, ", is->few->makes ? "before" : "as",
+            is->few_count > 1 ? "their" : "its", is->few->number, ordinal_end(is->few->number));
+    group_say(telling, is->many, is->many_count, is->many->call != is->few->call, sizes);
+    fputc('\n', telling->out);
+}
+
+/* ---- steps that differ ------------------------------------------------------------------------------------------- */
+
+static size_t group_end(const struct step *steps, size_t count, size_t from)
 {
     size_t end = from + 1;
-    while (end < count && order(&visits[from], &visits[end]) == 0)
+    while (end < count && match_order(&steps[from], &steps[end]) == 0)
         end++;
     return end;
 }
 
-static const char *ordinal_end(uint64_t number)
+/* The same step of several processes: who differs from most. Sorts the steps. Returns whether anybody does. */
+static bool same_step_judge(struct mismatches *found, struct step *steps, size_t count)
 {
-    static const char *const ends[] = {"th", "st", "nd", "rd"};
-    bool teen = number % 100 / 10 == 1;
-    return number % 10 < 4 && !teen ? ends[number % 10] : "th";
-}
-
-/* "rank 3 called MPI_Bcast with root 1 at mm.c:9 (solve)" */
-static void group_say(const struct ward *ward, const struct visit *group, size_t count, bool names, FILE *out)
-{
-    char ranks[RANKS_TEXT_BYTES], place[CALL_PLACE_BYTES];
-    int32_t *list = calloc(count, sizeof *list);
-    for (size_t i = 0; list && i < count; i++)
-        list[i] = run_rank(&group[i].patient->file->header);
-    ranks_text(ranks, list, list ? count : 0);
-    free(list);
-    fputs(ranks, out);
-    if (names)
-        fprintf(out, " called %s", call_table[group->call].name);
-    if (group->root >= 0)
-        fprintf(out, " with root %" PRId32, group->root);
-    if (names && group->patient->place && ward->places)
-        fprintf(out, " at %s", call_place_text(ward->places, group->patient->place, 0, place));
-}
-
-/* The visits of one collective. */
-static size_t collective_print(const struct ward *ward, const struct visit *visits, size_t count, const char *indent,
-                               size_t most, FILE *out)
-{
-    size_t lines = 0, largest = 0, largest_end = 0;
-    char title[COMM_TITLE_BYTES];
+    size_t largest = 0, largest_end = 0, before = found->count;
+    bool sized = true;
+    for (size_t i = 0; i < count; i++)
+        sized = sized && steps[i].bytes != BYTES_UNKNOWN;
+    for (size_t i = 0; i < count && !sized; i++)
+        steps[i].bytes = BYTES_UNKNOWN;
+    if (count)
+        qsort(steps, count, sizeof *steps, step_group_order);
     for (size_t i = 0, end; i < count; i = end) {
-        end = group_end(visits, count, i, match_order);
+        end = group_end(steps, count, i);
         if (end - i > largest_end - largest) {
             largest = i;
             largest_end = end;
         }
     }
-    for (size_t i = 0, end; i < count && lines < most; i = end) {
-        end = group_end(visits, count, i, match_order);
-        if (i == largest)
+    for (size_t i = 0, end; i < count && found->count < MISMATCHES_MOST; i = end) {
+        end = group_end(steps, count, i);
+        if (i != largest)
+            found->list[found->count++] = (struct mismatch){&steps[i], &steps[largest], end - i, largest_end - largest};
+    }
+    return found->count > before;
+}
+
+/* Steps with one number. Before a collective a process may have made communicators: these calls have an order, too. Returns
+ * whether anybody differs. */
+static bool number_judge(struct mismatches *found, struct step *steps, size_t count)
+{
+    size_t collectives = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && steps[end].made == steps[i].made;)
+            end++;
+        if (steps[i].made != MADE_UNKNOWN && same_step_judge(found, &steps[i], end - i))
+            return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (steps[i].makes)
             continue;
-        fprintf(out, "%scollectives do not match: on %s ", indent,
-                comm_title(title, visits->comm->name, visits->comm->label));
-        group_say(ward, &visits[i], end - i, true, out);
-        fprintf(out, " as %s %" PRIu64 "%s collective, ", end - i > 1 ? "their" : "its", visits->number,
-                ordinal_end(visits->number));
-        group_say(ward, &visits[largest], largest_end - largest, visits[largest].call != visits[i].call, out);
-        fputc('\n', out);
+        struct step step = steps[i];
+        steps[i] = steps[collectives];
+        steps[collectives++] = step;
+    }
+    return same_step_judge(found, steps, collectives);
+}
+
+/* Two communicators of a process have the same name. */
+static bool is_twofold(const struct step *steps, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (steps[i].file == steps[i - 1].file && steps[i].made == steps[i - 1].made)
+            return true;
+    return false;
+}
+
+/* The steps on one communicator: the first that differs. What comes after it differs, too. */
+static void comm_judge(struct mismatches *found, struct step *steps, size_t count)
+{
+    bool differs = false;
+    for (size_t i = 0, end; i < count && !differs; i = end) {
+        for (end = i + 1; end < count && steps[end].number == steps[i].number;)
+            end++;
+        differs = is_twofold(&steps[i], end - i) || number_judge(found, &steps[i], end - i);
+    }
+}
+
+int mismatches_find(const struct run_job *job, const struct ward *ward, struct mismatches *found)
+{
+    *found = (struct mismatches){.count = 0};
+    if (steps_find(job, ward, &found->steps) != 0)
+        return -1;
+    for (size_t i = 0, end; i < found->steps.count; i = end) {
+        for (end = i + 1;
+             end < found->steps.count && step_comm_order(&found->steps.list[i], &found->steps.list[end]) == 0;)
+            end++;
+        comm_judge(found, &found->steps.list[i], end - i);
+    }
+    return 0;
+}
+
+void mismatches_release(struct mismatches *found)
+{
+    steps_release(&found->steps);
+}
+
+/* ---- calls that wait for each other ------------------------------------------------------------------------------ */
+
+/* The thread of a rank in a collective, or in a call that is one in effect. NULL: none. */
+static const struct patient *gathered_find(const struct ward *ward, int32_t rank)
+{
+    for (size_t i = 0; i < ward->count; i++) {
+        const struct patient *patient = &ward->patients[i];
+        uint32_t call = patient->state.call;
+        bool known = call != CALL_NONE && call < CALL_COUNT && strcmp(patient->call, call_table[call].name) == 0;
+        if (known && run_rank(&patient->file->header) == rank &&
+            (call_gathers(call) || call_table[call].class == CLASS_COLLECTIVE))
+            return patient;
+    }
+    return NULL;
+}
+
+static bool is_same_call(const struct patient *a, const struct patient *b)
+{
+    const struct comm_record *one = patient_comm(a), *other = patient_comm(b);
+    return a->state.call == b->state.call &&
+           (one && other && a->state.call != CALL_MPI_Finalize ? strcmp(one->name, other->name) == 0 : true);
+}
+
+/* "ranks 0-1 called MPI_Barrier on "cells" at mm.c:9 (solve)" */
+static void crossed_say(const struct telling *telling, const struct patient *one)
+{
+    const struct ward *ward = telling->ward;
+    const struct comm_record *comm = one->state.call == CALL_MPI_Finalize ? NULL : patient_comm(one);
+    char ranks[RANKS_TEXT_BYTES], place[CALL_PLACE_BYTES], title[COMM_TITLE_BYTES];
+    int32_t *list = calloc(ward->count, sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; list && i < ward->count; i++)
+        if (is_same_call(&ward->patients[i], one) && ward->patients[i].place == one->place)
+            list[count++] = run_rank(&ward->patients[i].file->header);
+    ranks_text(ranks, list, count);
+    free(list);
+    fprintf(telling->out, "%s called %s", ranks, one->call);
+    if (comm)
+        fprintf(telling->out, " on %s", comm_title(title, comm->name, comm->label));
+    if (one->place && ward->places)
+        fprintf(telling->out, " at %s", call_place_text(ward->places, one->place, 0, place));
+}
+
+/* Ranks that wait for each other in a circle, two of them in different calls, or on different communicators: MPI_Finalize and a
+ * collective, or two communicators in the opposite order. Returns the number of lines. */
+static size_t crossed_print(const struct telling *telling)
+{
+    int32_t *ranks;
+    bool sure;
+    size_t count = waits_circle(telling->ward, &ranks, &sure), lines = 0;
+    for (size_t i = count; i-- > 0 && !lines;) {
+        const struct patient *one = gathered_find(telling->ward, ranks[i]),
+                             *other = gathered_find(telling->ward, ranks[(i + 1) % count]);
+        if (!one || !other || is_same_call(one, other))
+            continue;
+        fprintf(telling->out, "%scollectives do not match: ", telling->indent);
+        crossed_say(telling, one);
+        fputs(", ", telling->out);
+        crossed_say(telling, other);
+        fputs(", and each waits for the other\n", telling->out);
         lines++;
     }
+    free(ranks);
     return lines;
 }
 
 size_t mismatches_print(const struct ward *ward, const char *indent, size_t most, FILE *out)
 {
-    struct visit *visits = calloc(ward->count + 1, sizeof *visits);
-    size_t count = visits ? visits_find(ward, visits) : 0, lines = 0;
-    for (size_t i = 0, end; i < count && lines < most; i = end) {
-        end = group_end(visits, count, i, same_order);
-        lines += collective_print(ward, &visits[i], end - i, indent, most - lines, out);
-    }
-    free(visits);
-    return lines;
+    struct telling telling = {ward, indent, out};
+    struct mismatches found;
+    size_t lines = 0;
+    if (mismatches_find(ward->job, ward, &found) == 0)
+        for (; lines < found.count && lines < most; lines++)
+            mismatch_say(&telling, &found.list[lines]);
+    mismatches_release(&found);
+    return !lines && most ? crossed_print(&telling) : lines;
 }

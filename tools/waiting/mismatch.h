@@ -1,13 +1,32 @@
 /*
- * Collectives that do not match: as their k-th collective on a communicator, its members came to different functions, or with
- * different roots. Most members are taken to be right.
+ * Collectives that do not match. As their k-th collective on a communicator, its members came to different functions, or with
+ * different roots: most members are taken to be right. Or two groups of ranks are in different calls, and each waits for the
+ * other.
  */
 #ifndef MPIT_TOOLS_MISMATCH_H
 #define MPIT_TOOLS_MISMATCH_H
 
-#include "waiting/waiting.h"
+#include "waiting/collsteps.h"
 
 #include <stdio.h>
+
+enum { MISMATCHES_MOST = 8 };
+
+/* `few` processes differ from `many`. The steps of a group are the same call. */
+struct mismatch {
+    const struct step *few, *many;
+    size_t few_count, many_count;
+};
+
+struct mismatches {
+    struct steps steps;
+    struct mismatch list[MISMATCHES_MOST]; /* the first on each communicator */
+    size_t count;
+};
+
+/* `ward` may be NULL: all processes have ended. Returns 0, or -1 without memory. Release it in both cases. */
+int mismatches_find(const struct run_job *job, const struct ward *ward, struct mismatches *found);
+void mismatches_release(struct mismatches *found);
 
 /* Prints a line for each group of members that differs from most of the others, up to `most`. Returns how many lines. Needs
  * waits_find. */

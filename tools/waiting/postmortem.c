@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALLERS_SHOWN = 2 };
+enum { CALLERS_SHOWN = 2, ENDING_BYTES = 64 };
 enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
 /* Returns whether each waits for the same ranks in the same way. */
@@ -45,6 +45,7 @@ static bool state_is_same(const struct patient *one, const struct patient *other
     const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
     bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
     return comms && one->state.call == other->state.call && one->place == other->place &&
+           one->file->header.exit_status == other->file->header.exit_status &&
            one->file->header.phase == other->file->header.phase && one->alive == other->alive &&
            one->unseen == other->unseen &&
            (one->state.call != CALL_NONE || one->last == other->last ||
@@ -62,7 +63,7 @@ static uint64_t state_hash(const struct patient *patient)
     const struct comm_record *comm = patient_comm(patient);
     uint64_t hash = hash_text(HASH_BEGIN, comm ? comm->name : NULL);
     hash = hash_add(hash_add(hash, patient->state.call), patient->place);
-    hash = hash_add(hash, patient->file->header.phase);
+    hash = hash_add(hash_add(hash, patient->file->header.phase), patient->file->header.exit_status);
     hash = hash_add(hash, (uint64_t)patient->alive << 1 | patient->unseen);
     return patient->state.call == CALL_NONE ? hash_text(hash, patient->last) : hash;
 }
@@ -91,8 +92,10 @@ static struct neighbour *neighbours_find(const struct ward *ward, size_t **place
 
 /* ---- as text ----------------------------------------------------------------------------------------------------- */
 
-static const char *ending(const struct patient *patient)
+/* `text`: room for the result. */
+static const char *ending(const struct patient *patient, char text[ENDING_BYTES])
 {
+    uint64_t status = patient->file->header.exit_status;
     if (patient->unseen)
         return patient->alive
                    ? "still running, according to its file"
@@ -105,7 +108,10 @@ static const char *ending(const struct patient *patient)
     case RUN_CLOSED:
         return "closed the last session, then was killed or ended by _exit()";
     case RUN_EXITED:
-        return "ended by exit() or the end of main";
+        if (!(status & EXIT_KNOWN))
+            return "ended by exit() or the end of main";
+        snprintf(text, ENDING_BYTES, "ended by exit() or the end of main, with status %u", (unsigned)(status & 0xff));
+        return text;
     default:
         return patient->file->header.end_signal == SIGINT ? "interrupted (Ctrl-C)"
                : patient->file->header.end_signal         ? "ended by a signal to mpit-run"
@@ -141,7 +147,7 @@ static void spent_print(const struct ward *ward, const struct patient *const *gr
 static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
     const struct patient *first = group[0];
-    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[CALL_PLACE_BYTES];
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[CALL_PLACE_BYTES], end[ENDING_BYTES];
     int32_t *list = calloc(count, sizeof *list);
     for (size_t i = 0; list && i < count; i++)
         list[i] = run_rank(&group[i]->file->header);
@@ -161,7 +167,7 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     if (first->state.call != CALL_NONE)
         waits_print(group, count, out);
     spent_print(ward, group, count, out);
-    fprintf(out, "; %s\n", ending(first));
+    fprintf(out, "; %s\n", ending(first, end));
 }
 
 enum { DEAD_LINES_MOST = 8 };
@@ -172,6 +178,16 @@ static bool died_early(const struct ward *ward, const struct patient *dead, int6
     size_t i = (size_t)(dead - ward->patients);
     bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
     return first && !dead->alive && (anybody_lives || (dead->end_ns >= 0 && last_ns - dead->end_ns >= WAIT_LONG_NS));
+}
+
+/* How a rank went for which others wait. */
+static const char *death(const struct patient *dead, char text[ENDING_BYTES])
+{
+    uint64_t status = dead->file->header.exit_status;
+    if (dead->file->header.phase != RUN_EXITED || !(status & EXIT_KNOWN))
+        return "died before";
+    snprintf(text, ENDING_BYTES, "had left with exit status %u", (unsigned)(status & 0xff));
+    return text;
 }
 
 /* Prints which ranks wait for dead ranks. This is the reason why they hang, no matter which calls the dead ranks were
@@ -194,12 +210,12 @@ static void dead_print(const struct ward *ward, FILE *out)
         for (size_t k = 0; early && k < ward->count; k++)
             if (patient_waits_for_dead(ward, &ward->patients[k], dead))
                 ranks[count++] = run_rank(&ward->patients[k].file->header);
-        char text[RANKS_TEXT_BYTES];
+        char text[RANKS_TEXT_BYTES], end[ENDING_BYTES];
         if (!count)
             continue;
         ranks_text(text, ranks, count);
-        fprintf(out, "             %s wait%s for rank %" PRId32 ", which died before\n", text,
-                text[4] == 's' ? "" : "s", run_rank(&dead->file->header));
+        fprintf(out, "             %s wait%s for rank %" PRId32 ", which %s\n", text, text[4] == 's' ? "" : "s",
+                run_rank(&dead->file->header), death(dead, end));
         lines++;
     }
     free(ranks);

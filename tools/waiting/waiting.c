@@ -88,8 +88,7 @@ static bool peer_add(const struct ward *ward, struct waits *waits, const struct 
 
 /* ---- what a call waits for --------------------------------------------------------------------------------------- */
 
-/* Reads how often the process has returned from each function. Returns the number of functions. */
-static size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT])
+size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT])
 {
     const struct figures figures = {file};
     size_t kinds = figures_read(&figures, "mpit_call_count", VARIABLE_COUNTER, NULL, counts, CALL_COUNT);

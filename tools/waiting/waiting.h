@@ -12,6 +12,7 @@
 #ifndef MPIT_TOOLS_WAITING_H
 #define MPIT_TOOLS_WAITING_H
 
+#include "calls.h"
 #include "job/rundir.h"
 #include "job/timeline.h"
 
@@ -53,7 +54,8 @@ struct patient {
     bool unseen; /* this tool cannot see whether it lives, and no end is recorded */
     bool shown;
     struct waits waits;
-    uint64_t done; /* in a collective: number of completed collectives on that communicator. In a call like
+    uint64_t written; /* records of the thread when it was read */
+    uint64_t done;    /* in a collective: number of completed collectives on that communicator. In a call like
                     * MPI_Comm_dup: number of completed such calls */
 };
 
@@ -70,6 +72,8 @@ struct ward {
 
 /* Returns the process's record of the communicator of the thread's call, or NULL for none or unknown. */
 const struct comm_record *patient_comm(const struct patient *patient);
+/* Reads how often a process has returned from each function. Returns the number of functions. */
+size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT]);
 /* Reads what is needed to know the waits of a thread, except in a completion call. Its file must be awake. */
 void patient_read(struct patient *patient);
 /* Fills in the waits of all. Returns 0, or -1 without memory. */

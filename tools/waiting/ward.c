@@ -37,13 +37,14 @@ static const char *call_name(const struct run_reader *file, unsigned kind)
 }
 
 /* The thread's last call, its call path, and when it returned. */
-static const char *last_call(const struct run_reader *file, uint32_t thread, uint32_t *path, uint64_t *ticks)
+static const char *last_call(const struct run_reader *file, struct patient *patient, uint64_t *ticks)
 {
     struct event_cursor cursor;
     const char *name = NULL;
-    *path = 0;
+    patient->path = 0;
     *ticks = 0;
-    event_cursor_open(&cursor, file, thread);
+    event_cursor_open(&cursor, file, patient->thread);
+    patient->written = cursor.end;
     if (cursor.end > LAST_RECORDS)
         event_cursor_skip(&cursor, cursor.end - LAST_RECORDS);
     const struct event *event = event_cursor_next(&cursor);
@@ -56,7 +57,7 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
         if (!is_call_record(&call) || (call.kind & EVENT_NESTED))
             continue;
         name = call_name(file, event_kind(&call));
-        *path = call_path;
+        patient->path = call_path;
         *ticks = call.begin + event_duration(&call, more);
     }
     event_cursor_close(&cursor);
@@ -80,7 +81,7 @@ static size_t patients_read(const struct run_reader *file, struct patient *list)
         uint64_t left;
         struct patient patient = {.file = file, .thread = thread, .state = record->state};
         patient.call = call_name(file, patient.state.call);
-        patient.last = last_call(file, thread, &patient.path, &left);
+        patient.last = last_call(file, &patient, &left);
         bool inside = patient.state.call != CALL_NONE;
         if (inside)
             patient.path = patient.state.path;

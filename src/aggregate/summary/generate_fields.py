@@ -74,7 +74,8 @@ def sum_line(f):
 
 def variable_line(f):
     values = f"to->{f.member}, {f.array}" if f.array else f"&to->{f.member}, 1"
-    return f'figures_read(from, "mpit_{f.source}", VARIABLE_{CLASSES[f.unit]}, comm, {values});'
+    name, *now = f.source.split()
+    return f'figures_read(from, "mpit_{name}", VARIABLE_{"LEVEL" if now else CLASSES[f.unit]}, comm, {values});'
 
 
 def cell_line(f):
@@ -157,7 +158,7 @@ def main():
     part, header = PARTS[sys.argv[1]]
     guard = f"MPIT_SUMMARY_{sys.argv[1].upper()}_H"
     print(f'/* Generated from summary.fields. */\n#ifndef {guard}\n#define {guard}\n\n#include "{header}"')
-    print('#include "summary/summary.h"\n' if part != fields_print else "")
+    print('#include "summary/summary.h"\n' if part != fields_print else '#include "summary/summaryprocess.h"\n')
     for group in groups:
         part(group)
     print("#endif")

@@ -1,5 +1,6 @@
 #include "summary/summary.h"
 
+#include "base/script.h"
 #include "figures/figures.h"
 #include "format/label.h"
 #include "summary/summaryfabric.h"
@@ -140,7 +141,7 @@ static uint64_t ns_of(double seconds)
 
 /* The figures of one process, which have just been filled in. */
 static void row_fill(struct summary_row *row, const struct summary *summary, const struct run_header *header,
-                     uint64_t threads)
+                     uint64_t threads, struct row_memory memory)
 {
     double useful = summary->recorded_seconds.sum - summary->mpi_seconds.sum / (double)threads;
     row->off_ns = ns_of(summary->off_seconds.sum);
@@ -151,6 +152,7 @@ static void row_fill(struct summary_row *row, const struct summary *summary, con
     row->processors = header->processors;
     row->processor_set = header->processor_set;
     row->usage = header->usage;
+    row->memory = memory;
     for (unsigned i = 0; i < STATE_COUNT; i++)
         row->stall_ns += summary->stall_ns[i];
     for (unsigned i = 0; i < CALL_COUNT; i++)
@@ -195,7 +197,9 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     spread_set(&summary->mpi_share, summary_share(mpi, whole, off > 0), facts.rank);
     if (summary_comms_fill(summary, from) != 0 || summary_instruments_fill(summary, from, facts.rank) != 0)
         return -1;
-    row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1);
+    row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1,
+             summary_memory_of(from->run, facts.end_ticks));
+    summary_left_of(from->run, summary->calls, summary->rows[0].left);
     return summary_sites_fill(summary, from->run);
 }
 
@@ -260,7 +264,7 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
     const struct run_header *header = &reader->header;
     struct summary_origin *origin = &summary->origin;
     const struct origin_record *record = run_reader_origin(reader);
-    char host[sizeof header->host];
+    char host[sizeof header->host], script[sizeof summary->program];
     origin->rank = run_rank(header);
     origin->recorder = header->recorder < UINT32_MAX ? (uint32_t)header->recorder : 0;
     origin->begin_ns = header->begin_realtime_ns;
@@ -273,6 +277,8 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
                     sizeof record->scheduler_job);
         label_clean(origin->command, sizeof origin->command, record->command, sizeof record->command);
         label_clean(origin->directory, sizeof origin->directory, record->directory, sizeof record->directory);
+        if (script_of(script, sizeof script, summary->program, origin->command))
+            memcpy(summary->program, script, sizeof script);
     }
     label_clean(host, sizeof host, header->host, sizeof header->host);
     struct summary_row row = {.rank = origin->rank, .pid = header->pid, .phase = header->phase};

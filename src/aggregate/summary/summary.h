@@ -193,6 +193,19 @@ static inline void summary_passes_reduce(struct summary_passes *passes)
         passes->windows[i] = (struct pass_window){0};
 }
 
+/* A collective that did not match, and yet ended: with another function, root or size on some ranks (tools/waiting/mismatch.h). */
+struct summary_mismatch {
+    uint64_t number; /* of the collective on its communicator. 0: there was none */
+    char name[COMM_NAME_BYTES], label[COMM_LABEL_BYTES];
+    bool makes;                  /* `call` makes a communicator, before the collective with this number */
+    uint32_t call, usual;        /* of these ranks, and of most others */
+    int32_t root, usual_root;    /* below 0: none */
+    uint64_t bytes, usual_bytes; /* equal: this is not what differs */
+    uint64_t site;               /* hash of the site of `call`. 0: not known */
+    struct rank_list ranks;
+    uint64_t others;
+};
+
 /* Figures that only a trace has. mpit-run stores them. Else tools fill them in
  * (tools/cures/tracefigures.h). */
 struct summary_traced {
@@ -209,6 +222,7 @@ struct summary_traced {
     struct summary_passes passes;
     uint64_t longest_from,
         longest_to; /* hashes of the sites around a computation that is most of each rank's. 0: none is */
+    struct summary_mismatch mismatch;
 };
 
 struct summary {
@@ -281,7 +295,7 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 struct summary_known {
     bool figures; /* there are some */
     bool timed, stalls, fabric;
-    bool processors, usage, delay; /* of a process */
+    bool processors, usage, delay, memory, files; /* of a process */
 };
 
 /* The same, of calls of this kind. CALL_NONE: of all. */
@@ -302,6 +316,8 @@ static inline struct summary_known summary_known_of_row(const struct summary *su
     known.processors = row->processors > 0;
     known.usage = row->usage.known & USAGE_TIMES;
     known.delay = row->usage.known & USAGE_DELAY;
+    known.memory = row->memory.peak_bytes > 0;
+    known.files = row->memory.files_known;
     return known;
 }
 

@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 21 };
+enum { FLAT_VERSION = 22 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 #define PASS_SECONDS_MOST 1e12F
@@ -165,6 +165,13 @@ static void texts_tidy(struct summary *summary)
     }
 }
 
+static bool mismatch_is_sound(struct summary_mismatch *is)
+{
+    is->name[sizeof is->name - 1] = is->label[sizeof is->label - 1] = '\0';
+    return ((const unsigned char *)is)[offsetof(struct summary_mismatch, makes)] <= 1 && is->call < CALL_COUNT &&
+           is->usual < CALL_COUNT && is->ranks.count <= RANKS_KEPT;
+}
+
 /* Bools may have any value in a damaged file. */
 static bool traced_is_sound(struct summary_traced *traced)
 {
@@ -179,7 +186,8 @@ static bool traced_is_sound(struct summary_traced *traced)
                  bytes[offsetof(struct summary_traced, there)] <= 1 &&
                  bytes[offsetof(struct summary_traced, part_is_last)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
-                 bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;
+                 bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT &&
+                 mismatch_is_sound(&traced->mismatch);
     for (size_t i = 0; sound && i < passes->window_count; i++)
         sound = passes->windows[i].seconds >= 0 && passes->windows[i].seconds < PASS_SECONDS_MOST;
     for (size_t i = 0; sound && i < traced->cure_count; i++) {

@@ -78,6 +78,8 @@ enum run_phase {
     RUN_EXITED, /* by exit() or the end of main, without MPI_Finalize */
 };
 
+enum { EXIT_KNOWN = 0x100 };
+
 /* True if everything was closed, so the figures are final. */
 static inline bool run_phase_is_end(uint32_t phase)
 {
@@ -117,6 +119,23 @@ struct run_usage {
     uint64_t helper_ns;          /* processor time of its threads but the one that ended the run: */
     uint64_t helpers;            /* of so many that had a processor for a twentieth of the run or longer */
     uint64_t known;              /* enum usage_known */
+};
+
+/* The memory of a process from the end of MPI_Init on, and what it has read and written until MPI_Finalize. */
+enum { MEMORY_SAMPLES = 16 };
+struct memory_sample {
+    uint64_t ticks, bytes;
+};
+struct run_memory {
+    uint64_t begin_bytes, peak_bytes;   /* the most so far, resident. 0: not known */
+    uint64_t shared_bytes;              /* of it with other processes, at MPI_Finalize */
+    uint64_t node_bytes;                /* of the node, or the limit of its control group. 0: not known */
+    uint64_t read_bytes, written_bytes; /* by system calls, */
+    uint64_t reads, writes;             /* and how many. Without the recorder's */
+    uint64_t files_known;               /* 1: these four are. Not before MPI_Finalize */
+    uint64_t distance_ticks;            /* of samples, at least */
+    uint32_t samples, peak_path;        /* peak_path: of the call before which the peak was seen. 0: not known */
+    struct memory_sample sample[MEMORY_SAMPLES]; /* the most so far */
 };
 
 struct run_header {
@@ -195,6 +214,8 @@ struct run_header {
     uint64_t process_start;    /* when the process began (process_start of base/processes.h). 0: not known */
     struct run_usage usage;
     uint64_t end_signal; /* that mpit-run had before the process was gone without an end. 0: none */
+    struct run_memory memory;
+    uint64_t exit_status; /* of a process that is RUN_EXITED: its status, and EXIT_KNOWN. 0: not known */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

@@ -109,10 +109,20 @@ int filesize_set(int fd, uint64_t bytes)
     return error;
 }
 
+static struct filesize_writes all;
+
+struct filesize_writes filesize_written(void)
+{
+    return (struct filesize_writes){__atomic_load_n(&all.bytes, __ATOMIC_RELAXED),
+                                    __atomic_load_n(&all.calls, __ATOMIC_RELAXED)};
+}
+
 ssize_t filesize_write(int fd, const struct iovec *parts, int count, uint64_t offset)
 {
     struct quiet quiet = quiet_begin();
     ssize_t written = pwritev(fd, parts, count, (off_t)offset);
+    __atomic_fetch_add(&all.bytes, written > 0 ? (uint64_t)written : 0, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&all.calls, 1, __ATOMIC_RELAXED);
     quiet_end(&quiet, written < 0 ? errno : 0);
     return written;
 }

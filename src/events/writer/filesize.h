@@ -22,6 +22,11 @@ MUST_CHECK bool filesize_permits(uint64_t bytes);
 MUST_CHECK int filesize_allocate(int fd, uint64_t begin, uint64_t bytes);
 /* Like ftruncate, but returns 0 or an errno. */
 MUST_CHECK int filesize_set(int fd, uint64_t bytes);
+struct filesize_writes {
+    uint64_t bytes, calls;
+};
+/* What the process has written so far with filesize_write. */
+struct filesize_writes filesize_written(void);
 /* As pwritev. */
 ssize_t filesize_write(int fd, const struct iovec *parts, int count, uint64_t offset);
 

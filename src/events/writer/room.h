@@ -34,6 +34,10 @@ bool room_is_enough(const char *base, bool named);
 /* Returns how many bytes files may still take in the file system of the descriptor, or if fd < 0, of the path. */
 uint64_t room_of_files(int fd, const char *path);
 
+/* Returns the memory of the node, or the limit of the process's cgroup, or of one above it. Reads some files of /proc and
+ * /sys. */
+uint64_t room_of_node(void);
+
 /* Returns how many bytes of its trace each of `processes` may hold, which now hold `held`. Never 0. Reads some files of
  * /proc and /sys: not for the path of a call. */
 uint64_t room_share(const char *spool, uint64_t held, uint64_t processes);

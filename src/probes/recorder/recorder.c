@@ -24,6 +24,7 @@
 #include "wrappers/switchboard.h"
 #include "umq/umq.h"
 #include "site/setting.h"
+#include "progress/memory.h"
 #include "recorder/usage.h"
 
 #include <stdlib.h>
@@ -126,6 +127,14 @@ static bool recording(void)
     return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t exit_status; /* as in the header */
+
+static void exit_take(int status, void *unused)
+{
+    (void)unused;
+    exit_status = EXIT_KNOWN | (status & 0xff);
+}
+
 /* The caller holds the lock. */
 static void run_begin(bool session)
 {
@@ -134,6 +143,7 @@ static void run_begin(bool session)
     RELAXED_STORE(&book.concurrent, session); /* other threads may open theirs at once */
     if (run_start(&opened)) {
         log_fork_prepare();
+        (void)on_exit(exit_take, NULL);
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
         opened.samples_refused = !sampler_begin();
         pcontrol_begin();
@@ -223,6 +233,7 @@ bool recorder_start(struct probe *probe, enum call kind)
 static void run_time_begin(struct run_header *header)
 {
     usage_begin();
+    memory_begin(header, clock_calibrate());
     header->init_ticks = clock_now();
 }
 
@@ -457,6 +468,7 @@ bool recorder_finish(struct probe *probe)
     if (recorded) {
         if (last) {
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
+            memory_end();
             usage_end(book.run.header);
         }
         instrument_publish();
@@ -594,6 +606,7 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     if (session->edge) {
         if (recording()) {
             windows_end();
+            memory_end();
             usage_end(book.run.header);
             instrument_publish();
         }
@@ -630,6 +643,7 @@ static void exit_mark(struct run_header *header)
     /* on the clock as it was at the begin, since it tells how long calls lasted */
     header->end_realtime_ns =
         header->begin_realtime_ns + clock_ns(clock_calibrate(), clock_now() - header->begin_ticks);
+    header->exit_status = exit_status;
     __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
@@ -643,6 +657,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     if (life == LIFE_BELOW) {
         if (thread_log)
             fabric_flush(thread_log);
+        memory_end();
         usage_end(header);
         run_end(RUN_FINALIZED);
         return;

@@ -2,6 +2,7 @@
 
 #include "base/cancel.h"
 #include "fabric/fabric.h"
+#include "progress/memory.h"
 #include "counters/counters.h"
 #include "handles/moment.h"
 #include "thread/raising.h"
@@ -381,6 +382,13 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
         return;
     fold_transfers(comm, &below->transfers);
     log_commit(log, &below->transfers);
+}
+
+/* Only a trace tells what the thread did before. */
+void computation_long(struct log *log, uint64_t begin, uint64_t end)
+{
+    memory_look(begin, log->state->path);
+    log->stall.off = knob_load(KNOB_TRACE) && processor_entered(&log->processor, end, begin);
 }
 
 /* A wait that is this part of a long computation may have been one without a processor. */

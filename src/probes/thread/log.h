@@ -419,12 +419,14 @@ HOT void probe_close(const struct probe *probe)
     log_out(log, probe->outer_here);
 }
 
-/* The outermost call of the thread begins. Only a trace tells what the thread did before. */
+/* The outermost call of the thread begins, after a long computation. */
+void computation_long(struct log *log, uint64_t begin, uint64_t end);
+
 HOT void computation_end(struct log *log, uint64_t begin)
 {
     uint64_t end = log->own.tally.end;
     if (__builtin_expect(begin - end > COMPARED_LOAD(&processor_long_ticks), 0))
-        log->stall.off = knob_load(KNOB_TRACE) && processor_entered(&log->processor, end, begin);
+        computation_long(log, begin, end);
 }
 
 /* After probe_open: sets the thread's live state, without an event. */

@@ -57,8 +57,10 @@ def judge_findings(root, job):
         for link in item.tagged("a"):
             assert root.having("id", link.attributes["href"][1:]), link.attributes
     if figures and all(finding["note"] for finding in job["findings"]):
-        low = (job["efficiency"]["parallel"] or 0) < 0.8
-        told = "Not judged" if job["not_judged"] else "No fault that mpit knows" if low else "Nothing stands out"
+        efficiency = job["efficiency"]["parallel"] or 0
+        shared = sum(finding["share_of_run"] for finding in job["findings"] if finding["rule"] == "oversubscribed")
+        told = ("Not judged" if job["not_judged"] else "Nothing stands out beside the shared processors" if shared and efficiency + shared >= 0.8
+                else "No fault that mpit knows" if efficiency < 0.8 else "Nothing stands out")
         assert told in figures[0].text()
 
 

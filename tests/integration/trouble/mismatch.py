@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Collectives that do not match are named, with ranks, functions, roots, places and number: while the job hangs by mpit-top,
-after it by mpit-run and mpit-dump --crash. Programs that are right get no such sentence.
+after it by mpit-run and mpit-dump --crash. Ranks that left are named with their exit. Programs that are right get no such
+sentence.
 
     mismatch.py BUILD
 """
+import concurrent.futures
 import json
 import os
 import re
+import signal
 import sys
 import time
 
@@ -14,15 +17,43 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import trial
 
 BUILD = os.path.abspath(sys.argv[1])
-HANGS = 5  # seconds
-AT = r" at mismatch\.c:\d+ \({}\)"
-CASES = [  # case, ranks, what is told; None: nothing
-    ("function", 3, r'on \S+ "cells" rank 2 called MPI_Bcast with root 0{at} as its 12th collective, ranks 0-1 called MPI_Allreduce{at}'),
-    ("barrier", 4, r'on \S+ "cells" rank 3 called MPI_Barrier{at} as its 12th collective, ranks 0-2 called MPI_Allgather{at}'),
-    ("root", 2, r'on \S+ "cells" rank 1 called MPI_Reduce with root 1{at} as its 12th collective, rank 0 with root 0'),
+HANGS = 9  # seconds
+AT_ONCE = 3
+AT = r" at mismatch\.c:\d+ \(({}|main)\)"
+
+
+CELLS, OTHER = r'on \S+ "cells"', r'on \S+ "other"'
+WRONG = [  # case, ranks, what is told
+    ("function", 3, CELLS + r" rank 2 called MPI_Bcast with root 0{at} as its 12th collective, ranks 0-1 called MPI_Allreduce{at}"),
+    ("barrier", 4, CELLS + r" rank 3 called MPI_Barrier{at} as its 12th collective, ranks 0-2 called MPI_Allgather{at}"),
+    ("scan", 3, CELLS + r" rank 2 called MPI_Exscan{at} as its 12th collective, ranks 0-1 called MPI_Scan{at}"),
+    ("gather", 3, CELLS + r" rank 2 called MPI_Gather with root 2{at} as its 12th collective, ranks 0-1 called MPI_Alltoall{at}"),
+    ("three", 4, CELLS + r" rank 3 called MPI_Barrier{at} as its 12th collective, ranks 0-1 called MPI_Allreduce{at}",
+     CELLS + r" rank 2 called MPI_Allgather{at} as its 12th collective, ranks 0-1 called MPI_Allreduce{at}"),
+    ("root", 2, CELLS + r" rank 1 called MPI_Reduce with root 1{at} as its 12th collective, rank 0 with root 0"),
+    ("roots", 4, CELLS + r" ranks 2-3 called MPI_Scatter with root 1{at} as their 12th collective, ranks 0-1 with root 0"),
+    ("passed", 3, CELLS + r" rank 2 called MPI_Bcast with root 2{at} as its 12th collective, ranks 0-1 with root 0"),
+    ("sizes", 3, CELLS + r" rank 2 called MPI_Bcast with root 0 and 96 bytes{at} as its 12th collective, ranks 0-1 with root 0 and 80 bytes"),
     ("part", 3, r'on \S+ "pair" rank [12] called MPI_(Scan|Allreduce){at} as its 2nd collective, rank [12] called MPI_(Scan|Allreduce){at}'),
-    ("ahead", 3, None),
-    ("turned", 2, None)]
+    ("first", 8, r'on \S+ "half" rank 7 called MPI_Barrier{at} as its 1st collective, ranks 4-6 called MPI_Allgather{at}'),
+    ("late", 3, CELLS + r" rank 2 called MPI_Barrier{at} as its 212th collective, ranks 0-1 called MPI_Allgather{at}"),
+    ("posted", 3, CELLS + r" rank 2 called MPI_Ibcast with root 0{at} as its 12th collective, ranks 0-1 called MPI_Iallreduce{at}"),
+    ("mixed", 3, CELLS + r" rank 2 called MPI_Ibarrier{at} as its 12th collective, ranks 0-1 called MPI_Barrier{at}"),
+    ("made", 3, CELLS + r" rank 2 called MPI_Comm_dup{at} before its 12th collective, ranks 0-1 called MPI_Allreduce{at}"),
+    ("more", 3, CELLS + r" rank 2 called MPI_Comm_split{at} before its 12th collective, ranks 0-1 called MPI_Allreduce{at}"),
+    ("window", 3, "rank 2 called MPI_Win_create " + CELLS + "{at}, ranks 0-1 called MPI_(Allreduce|Barrier) " + CELLS + "{at}, and each waits for the other"),
+    ("neighbor", 4, r'on \S+ "ring" rank 3 called MPI_Neighbor_alltoall{at} as its 1st collective, ranks 0-2 called MPI_Neighbor_allgather{at}'),
+    ("inter", 4, r'on \S+ "bridge" rank 3 called MPI_Allgather{at} as its 1st collective, ranks 0-2 called MPI_Barrier{at}'),
+    ("error_branch", 3, r"rank 2 called MPI_Finalize at mismatch\.c:\d+ \(main\), ranks 0-1 called MPI_Allreduce " + CELLS + "{at}, and each waits for the other"),
+    ("skipped", 3, CELLS + r" rank 2 called MPI_Barrier{at} as its 16th collective, ranks 0-1 called MPI_Allreduce{at}"),
+    ("turned", 2, "rank 1 called MPI_Allreduce " + OTHER + "{at}, rank 0 called MPI_Allreduce " + CELLS + "{at}, and each waits for the other"),
+    ("turned_functions", 3, "rank 2 called MPI_Barrier " + OTHER + "{at}, ranks 0-1 called MPI_Allgather " + CELLS + "{at}, and each waits for the other")]
+LEFT = [  # case, ranks, how it ended
+    ("left_by_exit", 3, r"ended by exit\(\) or the end of main, with status 3"),
+    ("left_at_once", 3, r"crashed, was killed, or ended by _exit\(\)"),
+    ("left_by_abort", 3, r"crashed, was killed, or ended by _exit\(\)")]
+RIGHT = [("ahead", 3), ("waited_otherwise", 3), ("posted_otherwise", 3), ("inter_roots", 4), ("types", 3), ("counts", 3),
+         ("places", 3), ("parts", 5), ("threads", 2), ("messages", 3)]
 
 
 def told(text):
@@ -39,29 +70,60 @@ def looked(run, spool):
         return None
 
 
-def judge_case(judge, mpi, work, case, ranks, wanted):
-    name, run, spool = f"{mpi}: {case}, {ranks} ranks", f"{work}/{case}", f"{work}/spool-{case}"
+def ran(mpi, work, case, ranks):
+    """What mpit-run and mpit-dump --crash say, and the job as mpit-top saw it."""
+    run, spool = f"{work}/{case}", f"{work}/spool-{case}"
     os.mkdir(spool)
     job = trial.Job([f"{BUILD}/bin/mpit-run", "--output", run, "timeout", "-s", "INT", str(HANGS), *trial.launcher(mpi, ranks),
                      f"{BUILD}/tests/mismatch-{mpi}", case], trial.environment(MPIT_SPOOL=spool))
     seen = None
-    while job.process.poll() is None and not (seen and (seen["mismatch"] or seen["deadlock"])):
-        time.sleep(0.3)
-        seen = looked(run, spool) or seen # it may have ended meanwhile
-    ended = job.ended(HANGS + 20)
+    while job.process.poll() is None and not (seen and seen["mismatch"]):
+        time.sleep(0.5)
+        seen = looked(run, spool) or seen  # it may have ended meanwhile
+    if seen and seen["mismatch"]:
+        job.process.send_signal(signal.SIGINT)
+    ended = job.ended(HANGS + 30)
     crash = trial.run([f"{BUILD}/bin/mpit-dump", "--crash", run], 20)
-    for who, text in (("mpit-run", ended.err), ("--crash", crash.out)):
-        lines, pattern = told(text), wanted and wanted.replace("{at}", AT.format(case))
-        good = "did not end normally" in text and (len(lines) == 1 and re.fullmatch(pattern, lines[0]) if wanted else not lines)
-        judge.holds(good, f"{name}: {who}", [lines, text[-1500:]])
-    said = seen and seen["mismatch"]
-    pattern = wanted and "collectives do not match: " + wanted.replace("{at}", "")
-    judge.holds(seen and (said and re.fullmatch(pattern, said) if wanted else not said), f"{name}: mpit-top", seen)
+    return ended.err, crash.out, seen
+
+
+def match(patterns, lines, case):
+    wanted = [pattern.replace("{at}", AT.format(case if case != "late" else "barrier")) for pattern in patterns]
+    return len(wanted) == len(lines) and all(map(re.fullmatch, wanted, lines))
+
+
+def judge_unnoticed(judge, mpi, work):
+    """A job that ends: the note is on its first screen, and in the JSON."""
+    run = f"{work}/unnoticed"
+    ended = trial.run([f"{BUILD}/bin/mpit-run", "--output", run, *trial.launcher(mpi, 3), f"{BUILD}/tests/mismatch-{mpi}", "unnoticed"], 60,
+                      trial.environment(), work)
+    screen = " ".join(ended.err.split())
+    judge.holds(re.search(r'! Rank 2 called MPI_Bcast with root 2 as its 62nd collective on \S+ "cells", and 2 others MPI_Bcast with root 0: '
+                          r"MPI_Bcast \(mismatch\.c:\d+ unnoticed\)", screen), f"{mpi}: a mismatch without a hang", ended.err)
+    judge.holds(re.search(r'! 1 of 1 message was sent and not received, most on \S+ "cells"', screen), f"{mpi}: a message is left", ended.err)
+    job = json.loads(trial.run([f"{BUILD}/bin/mpit-dump", "--json", run], 20).out)["jobs"][0]
+    rules = [finding["rule"] for finding in job["findings"]]
+    judge.holds({"collectives_differ", "messages_left"} <= set(rules), f"{mpi}: rules in JSON", rules)
+    full = trial.run([f"{BUILD}/bin/mpit-dump", "--full", run], 20).out
+    judge.holds("Left at the end" in full and "1 of 1 were sent and not received" in full and "1 communicator not freed by rank" in full, f"{mpi}: --full", full)
 
 
 def judge_all(judge, _, mpi, work):
-    for case in CASES:
-        judge_case(judge, mpi, work, *case)
+    judge_unnoticed(judge, mpi, work)
+    wrong = [case for case in WRONG if (mpi, case[0]) != ("mpich", "sizes")]  # MPICH compares these sizes
+    cases = [case[:2] for case in wrong + LEFT + RIGHT]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        done = dict(zip(cases, pool.map(lambda case: ran(mpi, work, *case), cases)))
+    for case, ranks, *patterns in wrong + [(*case, ) for case in RIGHT]:
+        run, crash, seen = done[case, ranks]
+        name = f"{mpi}: {case}, {ranks} ranks"
+        for who, text in (("mpit-run", run), ("--crash", crash)):
+            judge.holds("did not end normally" in text and match(patterns, told(text), case), f"{name}: {who}", [told(text), text[-1500:]])
+        first = told(seen["mismatch"] or "") if seen else None
+        judge.holds(first is not None and match([re.sub(r" at \S+ \S+\)|{at}", "", one) for one in patterns[:1]], first, case), f"{name}: mpit-top", seen)
+    for case, ranks, how in LEFT:
+        for who, text in zip(("mpit-run", "--crash"), done[case, ranks]):
+            judge.holds(re.search(f"rank {ranks - 1}: outside MPI, after MPI_Allreduce.*; {how}", text), f"{mpi}: {case}: {who}", text[-1500:])
 
 
 trial.judge_mpis(BUILD, trial.Judge(), judge_all)

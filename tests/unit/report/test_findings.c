@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "unittest.h"
 
-#include "report/curekind.h"
-#include "report/findings.h"
+#include "findings/curekind.h"
+#include "findings/findings.h"
 #include "report/summary_screen.h"
 #include "summary/summarysites.h"
 
@@ -610,6 +610,52 @@ TEST(start_of_mpi_is_a_note)
     findings_find(&found, &job);
     assert_string_equal(found.list[0].rule, "long_init"); /* before costlier ones */
     assert_true(found.list[0].note && !found.list[1].note);
+}
+
+TEST(memory_is_a_note)
+{
+    ranks_add(4, 9.9, 0);
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].memory = (struct row_memory){.peak_bytes = (uint64_t)1 << 30, .node_bytes = (uint64_t)64 << 30};
+    findings_find(&found, &job);
+    assert_int_equal(found.count, 0);
+    job.rows[2].memory.peak_bytes = (uint64_t)14 << 30;
+    site_add(CALL_MPI_Bcast, 1, 0.01, 0);
+    job.rows[2].memory.peak_site = job.sites.list[0].hash;
+    first_check("memory_uneven", 0,
+                "Rank 2 needs 14 GiB of memory, the others 1 GiB on average: it had most before MPI_Bcast");
+    screen_check("  !          Rank 2 needs 14 GiB of memory", true);
+    screen_check("  Nothing stands out.\n", true);
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].memory.node_bytes = (uint64_t)18 << 30;
+    findings_find(&found, &job);
+    assert_non_null(finding_named("memory_full"));
+    assert_string_equal(finding_named("memory_full")->text,
+                        "4 ranks of node1 need up to 17 GiB of its 18 GiB of memory.");
+    job.rows[0].memory.grown_bytes = (uint64_t)512 << 20;
+    job.rows[0].memory.grown_ns = 4 * SECOND;
+    findings_find(&found, &job);
+    assert_string_equal(finding_named("memory_grows")->text,
+                        "Rank 0: memory still grew in the second half of the run, by up to 128 MiB a second.");
+    job.traced.passes.count = 100;
+    job.traced.passes.median_ns = SECOND / 10;
+    findings_find(&found, &job);
+    assert_string_equal(finding_named("memory_grows")->text,
+                        "Rank 0: memory still grew in the second half of the run, by up to 12.8 MiB a pass.");
+}
+
+TEST(shared_processors_explain_what_they_cost)
+{
+    ranks_add(4, 5, 4);
+    for (size_t i = 0; i < job.row_count; i++) {
+        job.rows[i].processors = 2;
+        job.rows[i].processor_set = 7;
+    }
+    job.traced.replayed = 1;
+    job.traced.shared_ns = 4 * SECOND;
+    screen_check("  Nothing stands out beside the shared processors.\n", true);
+    job.traced.shared_ns = 2 * SECOND;
+    screen_check("  No fault that mpit knows explains the efficiency of 50.0 %.\n", true);
 }
 
 TEST(low_efficiency_stands_out)

@@ -1,9 +1,9 @@
 /* Findings of a replayed trace: each says what would have made the run shorter. */
-#include "report/findings_rules.h"
+#include "findings/findings_rules.h"
 
 #include "base/units.h"
 #include "calls.h"
-#include "report/curekind.h"
+#include "findings/curekind.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>

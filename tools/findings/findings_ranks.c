@@ -1,4 +1,4 @@
-#include "report/findings_rules.h"
+#include "findings/findings_rules.h"
 
 #include "base/units.h"
 #include "calls.h"

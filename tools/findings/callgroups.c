@@ -1,4 +1,4 @@
-#include "report/callgroups.h"
+#include "findings/callgroups.h"
 
 #include "aggregate/figures/cells.h"
 #include "calls.h"

@@ -4,7 +4,7 @@
 #ifndef MPIT_TOOLS_CUREKIND_H
 #define MPIT_TOOLS_CUREKIND_H
 
-#include "report/callgroups.h"
+#include "findings/callgroups.h"
 
 /* What is changed. Of kinds that gain about the same, the first is told. */
 enum cure_kind {

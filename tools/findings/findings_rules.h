@@ -3,13 +3,14 @@
  *
  *   findings.c         facts, the table of rules
  *   findings_ranks.c   rules on figures by rank and host
+ *   findings_memory.c  notes on memory
  *   findings_calls.c   rules on call sites
  *   findings_cures.c   what a replay of the trace has found, in place of both
  */
 #ifndef MPIT_TOOLS_FINDINGS_RULES_H
 #define MPIT_TOOLS_FINDINGS_RULES_H
 
-#include "report/findings.h"
+#include "findings/findings.h"
 #include "summary/efficiency.h"
 #include "summary/hostload.h"
 
@@ -90,6 +91,15 @@ const char *finding_segment_text(const struct facts *facts, uint64_t first, uint
 /* Returns false for what no replay finds: of a damaged file. */
 bool cure_is_sound(const struct summary_cure *cure);
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding);
+
+/* findings_calls.c. Their seconds are 0. */
+bool find_mismatch(struct facts *facts, struct finding *finding);
+bool find_messages_left(struct facts *facts, struct finding *finding);
+
+/* findings_memory.c. Their seconds are 0. */
+bool find_memory_full(struct facts *facts, struct finding *finding);
+bool find_memory_uneven(struct facts *facts, struct finding *finding);
+bool find_memory_grows(struct facts *facts, struct finding *finding);
 
 /* findings_calls.c */
 const struct summary_site *find_waiting(const struct facts *facts);

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "report/findings_rules.h"
+#include "findings/findings_rules.h"
 
 #include "base/units.h"
 #include "calls.h"
@@ -84,30 +84,42 @@ static const struct rule {
     bool outside;  /* its cost is not a part of what efficiency lacks, and a replay does not tell it */
     bool note;
     const char *advice;
+    bool timeless; /* it costs no time */
 } rules[] = {
     {"oversubscribed", find_oversubscribed, false, true, true,
-     "Start fewer ranks on a host, or use this only for tests."},
-    {"slow_node", find_slow_node, false, false, false, "Compare the node with others, or leave it out."},
-    {"load_imbalance", find_load_imbalance, false, false, false, "Give these ranks less work."},
+     "Start fewer ranks on a host, or use this only for tests.", false},
+    {"slow_node", find_slow_node, false, false, false, "Compare the node with others, or leave it out.", false},
+    {"load_imbalance", find_load_imbalance, false, false, false, "Give these ranks less work.", false},
     {"hot_spot", find_hot_spot, false, false, false,
-     "Let several ranks receive, or combine data on the way, as a reduction does."},
-    {"late_rank", find_late_rank, false, false, false, "Let other ranks do a part of its work in MPI."},
-    {"late_receives", find_late_receives, true, false, false, "Post receives before the computation, with MPI_Irecv."},
-    {"small_messages", find_small_messages, true, false, false, "Put several messages to the same rank into one."},
-    {"polling", find_polling, true, false, false, "Test less often, or call MPI_Wait."},
+     "Let several ranks receive, or combine data on the way, as a reduction does.", false},
+    {"late_rank", find_late_rank, false, false, false, "Let other ranks do a part of its work in MPI.", false},
+    {"late_receives", find_late_receives, true, false, false, "Post receives before the computation, with MPI_Irecv.",
+     false},
+    {"small_messages", find_small_messages, true, false, false, "Put several messages to the same rank into one.",
+     false},
+    {"polling", find_polling, true, false, false, "Test less often, or call MPI_Wait.", false},
     {"many_small_collectives", find_many_small_collectives, true, false, false,
-     "Combine several values in one collective."},
+     "Combine several values in one collective.", false},
     {"barriers", find_barriers, true, false, false,
-     "Leave out barriers: messages and collectives order ranks by themselves."},
-    {"made_in_loop", find_made_in_loop, true, false, false, "Make them once before the loop, and use them again."},
+     "Leave out barriers: messages and collectives order ranks by themselves.", false},
+    {"made_in_loop", find_made_in_loop, true, false, false, "Make them once before the loop, and use them again.",
+     false},
     {"small_io", find_small_io, true, false, false,
-     "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
+     "Collect data into larger pieces, or use collective I/O (MPI_File_write_all).", false},
     {"idle_threads", find_idle_threads, false, true, false,
-     "Share the serial parts among threads (OpenMP), or use processors for more ranks."},
+     "Share the serial parts among threads (OpenMP), or use processors for more ranks.", false},
     {"long_init", find_long_init, false, true, true,
-     "Judge a longer run. Start-up costs the same however long a job runs."},
+     "Judge a longer run. Start-up costs the same however long a job runs.", false},
     {"waits_unexplained", find_waits_unexplained, false, false, false,
-     "Record a trace (--trace). Ranks in turn could work at the same time, or steps could be balanced."},
+     "Record a trace (--trace). Ranks in turn could work at the same time, or steps could be balanced.", false},
+    {"collectives_differ", find_mismatch, false, true, true, "Let all ranks make the same calls: data may be wrong.",
+     true},
+    {"messages_left", find_messages_left, false, true, true, "Receive them, or do not send them.", true},
+    {"memory_full", find_memory_full, false, true, true, "Start fewer ranks on a node.", true},
+    {"memory_grows", find_memory_grows, false, true, true, "Look for memory that a pass takes and does not free.",
+     true},
+    {"memory_uneven", find_memory_uneven, false, true, true,
+     "Let this rank read and send in pieces, or let each rank read its own part.", true},
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= FINDINGS_MAX, "each rule has a place");
@@ -168,12 +180,12 @@ static void rules_apply(struct findings *findings, struct facts *facts)
         struct finding *finding = &findings->list[findings->count];
         bool told = facts->summary->traced.replayed && !rules[i].outside;
         *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].note};
-        if ((findings->lack[0] && i > 0) || (told && rules[i].find != find_slow_node) ||
+        if ((findings->lack[0] && i > 0 && !rules[i].timeless) || (told && rules[i].find != find_slow_node) ||
             !rules[i].find(facts, finding) || told)
             continue;
         if (!rules[i].outside && finding->seconds > facts->run - facts->efficiency.mean)
             finding->seconds = facts->run - facts->efficiency.mean;
-        if (finding->seconds < LEAST_SHARE * facts->run)
+        if (finding->seconds < LEAST_SHARE * facts->run && !rules[i].timeless)
             continue;
         finding->share_of_run = finding->seconds / facts->run;
         facts->explained += rules[i].of_calls ? finding->seconds : 0;

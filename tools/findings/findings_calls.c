@@ -1,8 +1,10 @@
-#include "report/findings_rules.h"
+#include "findings/findings_rules.h"
 
 #include "base/units.h"
 #include "calls.h"
-#include "report/callgroups.h"
+#include "format/label.h"
+#include "findings/callgroups.h"
+#include "report/summary_left.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>
@@ -269,5 +271,51 @@ bool find_small_io(struct facts *facts, struct finding *finding)
              "%s reads and writes of files of a rank with %s on average take %s, most in %s.",
              text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
              text_of_seconds(cost, sum.seconds), finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+/* ---- collectives that did not match ------------------------------------------------------------------------------ */
+
+/* `bytes`: UINT64_MAX: not to be told. */
+static void call_append(struct finding *finding, uint32_t call, int32_t root, uint64_t bytes)
+{
+    finding_append(finding, "%s", call_table[call].name);
+    if (root >= 0)
+        finding_append(finding, " with root %" PRId32, root);
+    if (bytes < UINT64_MAX)
+        finding_append(finding, "%s %" PRIu64 " bytes", root >= 0 ? " and" : " with", bytes);
+}
+
+bool find_mismatch(struct facts *facts, struct finding *finding)
+{
+    const struct summary_mismatch *is = &facts->summary->traced.mismatch;
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[PLACE_TEXT_BYTES];
+    bool sizes = is->call == is->usual && is->bytes != is->usual_bytes;
+    if (!is->number)
+        return false;
+    finding->causes = is->ranks;
+    finding->site = is->site ? summary_site_of(&facts->summary->sites, is->site) : NULL;
+    finding_append(finding, "%s called ", finding_ranks_text(finding, ranks));
+    call_append(finding, is->call, is->root, sizes ? is->bytes : UINT64_MAX);
+    finding_append(finding, " %s %s %" PRIu64 "%s collective on %s, and %" PRIu64 " other%s ",
+                   is->makes ? "before" : "as", is->ranks.count == 1 ? "its" : "their", is->number,
+                   ordinal_end(is->number), comm_title(title, is->name, is->label), is->others,
+                   is->others == 1 ? "" : "s");
+    call_append(finding, is->usual, is->usual_root, sizes ? is->usual_bytes : UINT64_MAX);
+    if (finding->site)
+        finding_append(finding, ": %s", finding_place_text(facts, finding->site, place));
+    finding_append(finding, ".");
+    return true;
+}
+
+bool find_messages_left(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
+    struct unreceived left = unreceived_find(facts->summary);
+    if (!left.count)
+        return false;
+    finding_append(finding, "%s of %s message%s %s sent and not received, most on %s.",
+                   text_of_count(count, left.count), text_of_count(all, left.sent), left.sent == 1 ? "" : "s",
+                   left.count == 1 ? "was" : "were", comm_title(title, left.comm->name, left.comm->label));
     return true;
 }

@@ -11,7 +11,7 @@
 
 #include "summary/summary.h"
 
-enum { FINDINGS_MAX = 16, FINDING_TEXT_BYTES = 512 };
+enum { FINDINGS_MAX = 24, FINDING_TEXT_BYTES = 512 };
 
 struct finding {
     const char *rule;                /* its name in JSON */

@@ -1,0 +1,26 @@
+/* Of a process in a summary: its memory, what it read and wrote (struct run_memory of a run file), and what it left at its end. */
+#ifndef MPIT_AGGREGATE_SUMMARYPROCESS_H
+#define MPIT_AGGREGATE_SUMMARYPROCESS_H
+
+#include <stdint.h>
+
+struct run_reader;
+struct summary_call;
+
+struct row_memory {
+    uint64_t peak_bytes, begin_bytes, shared_bytes, node_bytes; /* peak_bytes = 0: nothing is known */
+    uint64_t grown_bytes, grown_ns; /* 0: it did not grow all the time at the end of the run */
+    uint64_t peak_site;             /* hash of the site before which the peak was seen. 0: not known */
+    uint64_t read_bytes, written_bytes, reads, writes;
+    uint64_t files_known; /* 1: these four are known */
+};
+
+/* What a program should free. */
+enum left_kind { LEFT_COMMS, LEFT_WINDOWS, LEFT_KINDS };
+
+/* `calls`: of the process, by function. */
+void summary_left_of(const struct run_reader *run, const struct summary_call *calls, uint64_t left[LEFT_KINDS]);
+/* `end_ticks`: of the run time. */
+struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_ticks);
+
+#endif

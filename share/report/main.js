@@ -110,17 +110,23 @@ function jobsShow() {
 }
 
 function start() {
-  const name = page.difference ? runsText(page) : page.scaling ? page.runs.join(", ") : page.run;
+  const name = page.difference ? runsText(page) : page.scaling || page.history ? page.runs.join(", ") : page.run;
   document.getElementById("run-name").textContent = name;
-  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
-      ". Point at a figure, or reach it with the Tab key, for exact numbers; " +
-      (page.difference ? "diff.md" : page.scaling ? "scaling.md" : "report.md") + " in mpit's documentation defines all of them.";
+  document.getElementById("made-by").textContent = "Made by " + (page.history ? "mpit-jobs" : "mpit-dump") +
+      " --html of mpit " + page.mpit + ". Point at a figure, or reach it with the Tab key, for exact numbers; " +
+      (page.difference  ? "diff.md" :
+           page.scaling ? "scaling.md" :
+           page.history ? "jobs.md" :
+                          "report.md") +
+      " in mpit's documentation defines all of them.";
   themeListen();
   tipsListen();
   if (page.difference)
     figuresShow(DIFFERENCE_FIGURES, page, name);
   else if (page.scaling)
     figuresShow(SCALING_FIGURES, page, name);
+  else if (page.history)
+    figuresShow(historyFigures(page), page, name);
   else
     jobsShow();
   resizeListen();

@@ -122,10 +122,94 @@ json_t *job_json(sqlite3_stmt *row)
     return object;
 }
 
+/* With the directory of its file, where mpit-dump finds the job. */
+static json_t *listed_json(sqlite3_stmt *row)
+{
+    json_t *object = job_json(row);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", text_of(row, JOB_COLUMNS));
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    json_object_set_new(object, "directory", slash ? text_json(path) : json_null());
+    return object;
+}
+
 json_t *job_list_json(sqlite3_stmt *ask, size_t most)
 {
     json_t *list = json_array();
     while (job_row_next(ask) && (!most || json_array_size(list) < most))
-        json_array_append_new(list, job_json(ask));
+        json_array_append_new(list, listed_json(ask));
     return list;
+}
+
+/* ---- SQL --------------------------------------------------------------------------------------------------------- */
+
+enum { ROWS_A_STATEMENT = 500 };
+
+#define COLUMN_TYPE(id, name, type) type,
+static const char *const column_types[JOB_COLUMNS] = {JOB_COLUMN_LIST(COLUMN_TYPE)};
+
+static const char *postgres_type(const char *type)
+{
+    return strcmp(type, "REAL") == 0 ? "DOUBLE PRECISION" : strcmp(type, "INTEGER") == 0 ? "BIGINT" : "TEXT";
+}
+
+/* A text is in quotes, and a quote in it stands twice. */
+static void text_sql_print(const char *text, FILE *out)
+{
+    char clean[PATH_MAX];
+    label_clean(clean, sizeof clean, text, strlen(text) + 1);
+    fputc('\'', out);
+    for (const char *at = clean; *at; at++) {
+        if (*at == '\'')
+            fputc('\'', out);
+        fputc(*at, out);
+    }
+    fputc('\'', out);
+}
+
+static void row_sql_print(sqlite3_stmt *row, FILE *out)
+{
+    for (int i = 0; i < JOB_COLUMNS; i++) {
+        int type = sqlite3_column_type(row, i);
+        double number = sqlite3_column_double(row, i);
+        fputs(i ? ", " : "(", out);
+        if (type == SQLITE_INTEGER)
+            fprintf(out, "%lld", sqlite3_column_int64(row, i));
+        else if (type == SQLITE_FLOAT && isfinite(number))
+            fprintf(out, "%.17g", number);
+        else if (type == SQLITE_TEXT)
+            text_sql_print(text_of(row, (enum job_column)i), out);
+        else
+            fputs("NULL", out);
+    }
+    fputc(')', out);
+}
+
+static void statement_end(FILE *out)
+{
+    fputs("\nON CONFLICT (source) DO UPDATE SET", out);
+    for (int i = 0; i < JOB_COLUMNS; i++)
+        fprintf(out, "%s \"%s\" = excluded.\"%s\"", i ? "," : "", job_column_names[i], job_column_names[i]);
+    fputs(";\n", out);
+}
+
+void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out)
+{
+    size_t count = 0;
+    fputs("BEGIN;\nCREATE TABLE IF NOT EXISTS jobs (", out);
+    for (int i = 0; i < JOB_COLUMNS; i++)
+        fprintf(out, "%s\"%s\" %s%s", i ? ", " : "", job_column_names[i], postgres_type(column_types[i]),
+                i == JOB_SOURCE ? " PRIMARY KEY" : "");
+    fputs(");\n", out);
+    for (; (!most || count < most) && job_row_next(ask); count++) {
+        if (count && count % ROWS_A_STATEMENT == 0)
+            statement_end(out);
+        fputs(count % ROWS_A_STATEMENT ? ",\n" : "INSERT INTO jobs VALUES\n", out);
+        row_sql_print(ask, out);
+    }
+    if (count)
+        statement_end(out);
+    fputs("COMMIT;\n", out);
 }

@@ -1,4 +1,4 @@
-/* The chosen jobs, as a table for people or as JSON. share/doc/jobs.md describes both. */
+/* The chosen jobs, as a table for people, as JSON, or as SQL for another database. share/doc/jobs.md describes both. */
 #ifndef MPIT_TOOLS_JOBLIST_H
 #define MPIT_TOOLS_JOBLIST_H
 
@@ -9,6 +9,8 @@
 
 /* `ask` gives rows with all columns of the table, and for a list as text a file of the job after them. Prints at most `most` lines (0: all), and how many there are more. */
 void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out);
+/* Prints statements that bring a table of PostgreSQL up to date, with the columns of this one. */
+void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out);
 /* Returns a list of objects: a new reference. */
 json_t *job_list_json(sqlite3_stmt *ask, size_t most);
 /* One row as an object: a new reference. */

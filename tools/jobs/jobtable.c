@@ -19,7 +19,7 @@
 const char *const job_column_names[JOB_COLUMNS] = {JOB_COLUMN_LIST(COLUMN_NAME)};
 
 /* Says that a file is an index of mpit-jobs, and of which version. */
-enum { APPLICATION = 0x6d70696a, VERSION = 1 };
+enum { APPLICATION = 0x6d70696a, VERSION = 2 };
 
 static const char schema[] =
     "CREATE TABLE jobs (" JOB_COLUMN_LIST(COLUMN_SQL) "PRIMARY KEY (source));"
@@ -29,7 +29,7 @@ static const char schema[] =
                                                       "bytes INTEGER, part_of TEXT, part INTEGER, joined "
                                                       "INTEGER);"
                                                       "CREATE INDEX files_part ON files (joined, part_of);"
-                                                      "PRAGMA application_id = 0x6d70696a; PRAGMA user_version = 1";
+                                                      "PRAGMA application_id = 0x6d70696a; PRAGMA user_version = 2";
 
 struct job_table {
     sqlite3 *database;
@@ -261,6 +261,7 @@ void job_table_add(struct job_table *table, const char *source, const struct sum
     figure_put(row, JOB_BEGIN, origin->begin_ns > 0, (double)origin->begin_ns * 1e-9);
     user_put(row, origin, owner);
     text_column_set(row, JOB_SCHEDULER, origin->scheduler_job);
+    text_column_set(row, JOB_LABEL, origin->label);
     text_column_set(row, JOB_PROGRAM, path_base(summary->program));
     text_column_set(row, JOB_PATH, summary->program);
     text_column_set(row, JOB_COMMAND, origin->command);

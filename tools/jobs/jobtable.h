@@ -23,6 +23,7 @@
     X(BEGIN, "begin", "REAL")                                                                                          \
     X(USER, "user", "TEXT")                                                                                            \
     X(SCHEDULER, "scheduler_job", "TEXT")                                                                              \
+    X(LABEL, "label", "TEXT")                                                                                          \
     X(PROGRAM, "program", "TEXT")                                                                                      \
     X(PATH, "path", "TEXT")                                                                                            \
     X(COMMAND, "command", "TEXT")                                                                                      \

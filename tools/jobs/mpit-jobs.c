@@ -9,6 +9,7 @@
 #include "jobs/joblist.h"
 #include "jobs/jobtree.h"
 #include "jobs/usual.h"
+#include "page/page.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -18,14 +19,31 @@
 #include <string.h>
 #include <time.h>
 
-enum letter { INDEX = 256, USER, PROGRAM, HOST, SINCE, UNTIL, RANKS, FINDING, DIED, WHERE, SORT, LIMIT, USUAL, JSON };
+enum letter {
+    INDEX = 256,
+    USER,
+    PROGRAM,
+    HOST,
+    SINCE,
+    UNTIL,
+    RANKS,
+    FINDING,
+    DIED,
+    WHERE,
+    SORT,
+    LIMIT,
+    USUAL,
+    HTML,
+    SQL,
+    JSON
+};
 
 enum { CONDITIONS_MOST = 32, SQL_BYTES = 8192 };
 
 struct request {
-    const char *index, *sort, *usual;
+    const char *index, *sort, *usual, *page;
     size_t limit;
-    bool json;
+    bool json, statements;
     char sql[SQL_BYTES]; /* conditions, each with AND before it */
     size_t used;
     struct {
@@ -51,6 +69,8 @@ static const struct tool_option options[] = {
     {"limit", "N", LIMIT, "at most N jobs (default: 50; 0: all)", NULL},
     {"usual", "JOB", USUAL, "how this job differs from others of its program and size", &request.usual},
     {"index", "FILE", INDEX, "keep the table in FILE, and read only what is new", &request.index},
+    {"html", "FILE", HTML, "a page with the history of each program", &request.page},
+    {"sql", NULL, SQL, "as statements for PostgreSQL", &request.statements},
     {"json", NULL, JSON, "as JSON", &request.json},
     {.name = NULL},
 };
@@ -188,8 +208,13 @@ static void jobs_request_read(int argc, char *argv[])
     }
     if (request.usual && (request.used || limited || sorted))
         usage_reject("--usual takes no filter, --sort or --limit: it compares with all jobs of the program and size");
-    if (request.json && !limited)
+    if ((request.json || request.page || request.statements) && !limited)
         request.limit = 0;
+    if (request.statements && (request.json || request.page || request.usual))
+        usage_reject("--sql cannot be combined with --json, --html and --usual");
+    if (request.page && (request.json || request.usual || sorted))
+        usage_reject(
+            "--html takes filters and --limit, and not --json, --usual or --sort: runs stand in the order of time");
     if (optind == argc && !request.index)
         usage_reject("which jobs? A directory with summaries is missing");
 }
@@ -231,9 +256,24 @@ static void jobs_show(struct job_table *table, const struct job_tree *tree)
                             (int)tree->files, "read", (int)tree->read, "unreadable", (int)tree->problems, "jobs",
                             job_list_json(ask, request.limit)),
                   16, "the list");
+    else if (request.statements)
+        job_list_sql(ask, request.limit, stdout);
     else
         job_list_print(ask, request.limit, stdout);
     sqlite3_finalize(ask);
+}
+
+/* Returns the exit status. */
+static int page_show(struct job_table *table, char *const *directories)
+{
+    json_t *runs = json_array();
+    for (; *directories; directories++)
+        json_array_append_new(runs, text_json(*directories));
+    sqlite3_stmt *ask = jobs_ask(table);
+    json_t *document =
+        json_pack("{s:s, s:o, s:o}", "mpit", MPIT_VERSION, "runs", runs, "history", job_list_json(ask, request.limit));
+    sqlite3_finalize(ask);
+    return page_write_document(document, request.page);
 }
 
 int main(int argc, char *argv[])
@@ -251,7 +291,9 @@ int main(int argc, char *argv[])
     job_tree_join(&tree, table);
     if (tree.problems)
         warnx("%zu summaries cannot be read, and are left out", tree.problems);
-    if (request.usual)
+    if (request.page)
+        failed |= page_show(table, &argv[optind]);
+    else if (request.usual)
         usual_show(table);
     else
         jobs_show(table, &tree);

@@ -46,6 +46,8 @@ void summary_origin_print(const struct summary *summary, FILE *out)
     user_name(user, origin->uid);
     fprintf(out, ", by %s%s%s\n", origin->user[0] ? origin->user : user, origin->scheduler_job[0] ? ", job " : "",
             origin->scheduler_job);
+    if (origin->label[0])
+        fprintf(out, "  label      %s\n", origin->label);
     summary_hosts(summary, hosts, sizeof hosts);
     fprintf(out, "  hosts      %s\n", hosts);
     if (recorder_text(recorder, origin))
@@ -142,10 +144,11 @@ json_t *summary_origin_json(const struct summary *summary)
     json_t *hosts = json_array();
     for (size_t i = 0; i < summary->host_count; i++)
         json_array_append_new(hosts, json_string(summary->hosts[i].name));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", optional_text_json(origin->command),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", optional_text_json(origin->command),
                      "directory", optional_text_json(origin->directory), "user", user_json(origin), "uid",
                      origin->told && origin->uid != ORIGIN_UID_HIDDEN ? json_integer(origin->uid) : json_null(),
-                     "scheduler_job", optional_text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns),
+                     "scheduler_job", optional_text_json(origin->scheduler_job), "label",
+                     optional_text_json(origin->label), "begin_ns", ns_json(origin->begin_ns),
                      "end_ns", ns_json(origin->end_ns), "hosts", hosts);
 }
 

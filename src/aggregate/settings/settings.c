@@ -39,7 +39,8 @@ static const char *const others[] = {"MPIT_OUTPUT",
                                      "MPIT_HIDE_KEY",
                                      "MPIT_SUMMARY_LIMIT_BYTES",
                                      "MPIT_FORK_AGENT_DONE",
-                                     "MPIT_PASSES"};
+                                     "MPIT_PASSES",
+                                     "MPIT_LABEL"};
 enum { OTHER_COUNT = sizeof others / sizeof others[0], PREFIX_BYTES = sizeof "MPIT_" - 1 };
 
 bool settings_know(const char *variable, size_t bytes)

@@ -275,6 +275,7 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
         label_clean(origin->user, sizeof origin->user, record->user, sizeof record->user);
         label_clean(origin->scheduler_job, sizeof origin->scheduler_job, record->scheduler_job,
                     sizeof record->scheduler_job);
+        label_clean(origin->label, sizeof origin->label, record->label, sizeof record->label);
         label_clean(origin->command, sizeof origin->command, record->command, sizeof record->command);
         label_clean(origin->directory, sizeof origin->directory, record->directory, sizeof record->directory);
         if (script_of(script, sizeof script, summary->program, origin->command))

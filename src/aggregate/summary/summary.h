@@ -120,6 +120,7 @@ struct summary_origin {
     uint64_t begin_ns, end_ns; /* since the epoch: of the first and of the last process. 0: not known */
     char user[ORIGIN_USER_BYTES];
     char scheduler_job[ORIGIN_JOB_BYTES];
+    char label[ORIGIN_LABEL_BYTES];
     char command[ORIGIN_COMMAND_BYTES];
     char directory[ORIGIN_DIRECTORY_BYTES];
 };

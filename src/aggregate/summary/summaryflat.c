@@ -152,6 +152,7 @@ static void texts_tidy(struct summary *summary)
     text_tidy(summary->filter, sizeof summary->filter);
     text_tidy(origin->user, sizeof origin->user);
     text_tidy(origin->scheduler_job, sizeof origin->scheduler_job);
+    text_tidy(origin->label, sizeof origin->label);
     text_tidy(origin->command, sizeof origin->command);
     text_tidy(origin->directory, sizeof origin->directory);
     for (size_t i = 0; i < summary->host_count; i++)

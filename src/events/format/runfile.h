@@ -220,10 +220,17 @@ struct run_header {
 
 /* Where a process comes from. Texts that do not fit are cut. */
 #define ORIGIN_UID_HIDDEN UINT32_MAX
-enum { ORIGIN_USER_BYTES = 64, ORIGIN_JOB_BYTES = 128, ORIGIN_COMMAND_BYTES = 1024, ORIGIN_DIRECTORY_BYTES = 512 };
+enum {
+    ORIGIN_USER_BYTES = 64,
+    ORIGIN_JOB_BYTES = 80,
+    ORIGIN_LABEL_BYTES = 48,
+    ORIGIN_COMMAND_BYTES = 1024,
+    ORIGIN_DIRECTORY_BYTES = 512
+};
 struct origin_record {
     char user[ORIGIN_USER_BYTES];
     char scheduler_job[ORIGIN_JOB_BYTES];   /* "slurm 4711"; "" = none */
+    char label[ORIGIN_LABEL_BYTES];         /* MPIT_LABEL, such as a commit; "" = none */
     char command[ORIGIN_COMMAND_BYTES];     /* the program and its arguments */
     char directory[ORIGIN_DIRECTORY_BYTES]; /* the working directory */
 };

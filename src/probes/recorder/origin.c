@@ -76,6 +76,8 @@ void origin_note(struct run *run)
         return;
     origin_user(origin->user);
     batch_job(origin->scheduler_job);
+    const char *label = getenv("MPIT_LABEL");
+    snprintf(origin->label, sizeof origin->label, "%s", label ? label : "");
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';

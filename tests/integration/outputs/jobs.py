@@ -356,7 +356,7 @@ for words, what in ((("--since", "soon", "/"), "--since soon cannot be used: all
                     (("--sort", "nonsense", "/"), "there is no such column; man mpit-jobs lists them"),
                     (("--usual", "1", "--user", "ann", LOGS), "--usual takes no filter"),
                     (("--where", "size >", LOGS), "--where: "), (("--where", "1; drop table jobs", LOGS), "are not allowed"),
-                    ((), "A directory with summaries is missing")):
+                    (("--html", "page", "--json", LOGS), "--html takes filters and --limit, and not --json"), ((), "A directory with summaries is missing")):
     ended = tool(*words)
     judge.holds(ended.status == 2 and what in ended.err, "bad options: " + " ".join(words), str(ended))
 ended = tool(WORK + "/there-is-none")

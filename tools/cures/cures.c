@@ -30,9 +30,9 @@ struct cure_search {
     struct summary *summary;
     struct segment_figures *segments; /* the uneven ones first */
     size_t segment_count;
-    double run_ns;                  /* without the cures below: as recorded, or with a processor for each rank */
-    bool processors;                /* ranks share them */
-    double *delay_shares;           /* by rank: of the time without a processor, the share in which it wanted one */
+    double run_ns;        /* without the cures below: as recorded, or with a processor for each rank */
+    bool processors;      /* ranks share them */
+    double *delay_shares; /* by rank: of the computing time without a processor, the share in which it wanted one */
     double *useful_ns, *work_ns;    /* by rank, in the run with the cures found so far: between calls, and in them */
     double *factors, *work_factors; /* by rank: they make these times even */
     double *had;                    /* by rank: the share of the time that it had a processor, of what it wanted */
@@ -124,6 +124,17 @@ static bool ranks_share_processors(const struct summary *summary)
     return shared;
 }
 
+/* What a rank sleeps, it sleeps while it computes. The rest of what it computes without a processor is delay. */
+static void delays_find(struct cure_search *search)
+{
+    for (int32_t r = 0; r < search->analysis->job.size; r++) {
+        const struct rank_times *times = &search->analysis->rank_times[r];
+        double off = times->run_ns ? (double)times->off_ns / (double)times->run_ns : 0,
+               *share = &search->delay_shares[r];
+        *share = off > *share ? 1 - *share / off : 0;
+    }
+}
+
 static int search_open(struct cure_search *search, const struct analysis *analysis, struct summary *summary)
 {
     uint32_t places = call_places_count(analysis->places);
@@ -138,12 +149,13 @@ static int search_open(struct cure_search *search, const struct analysis *analys
     search->work_factors = calloc((size_t)analysis->job.size + 1, sizeof *search->work_factors);
     search->factors = calloc((size_t)analysis->job.size + 1, sizeof *search->factors);
     search->had = row_processor_shares(summary, analysis->job.size);
-    search->delay_shares = row_delay_shares(summary, analysis->job.size);
+    search->delay_shares = row_asleep_shares(summary, analysis->job.size);
     search->groups = calloc((size_t)places + 1, 1);
     search->usual_ns = calloc((size_t)places + 1, sizeof *search->usual_ns);
     if (!search->useful_ns || !search->work_ns || !search->work_factors || !search->factors || !search->had ||
         !search->delay_shares || !search->groups || !search->usual_ns)
         return -1;
+    delays_find(search);
     search_take(search, analysis, WORLD_RECORDED);
     segments_sort(search);
     for (uint32_t place = 1; place <= places; place++) {

@@ -47,15 +47,18 @@ double *row_processor_shares(const struct summary *summary, int32_t size)
     return shares;
 }
 
-double *row_delay_shares(const struct summary *summary, int32_t size)
+double *row_asleep_shares(const struct summary *summary, int32_t size)
 {
     double *shares = calloc((size_t)size + 1, sizeof *shares);
+    for (int32_t r = 0; shares && r < size; r++)
+        shares[r] = 1;
     for (size_t i = 0; shares && i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
-        double had = (double)row->usage.user_ns + (double)row->usage.system_ns, off = (double)row->run_ns - had;
-        double delay = (double)row->usage.run_delay_ns;
-        if (row->usage.known == (USAGE_TIMES | USAGE_DELAY) && row->rank >= 0 && row->rank < size && delay > 0)
-            shares[row->rank] = delay < off ? delay / off : 1;
+        const struct run_usage *usage = &row->usage;
+        double run = (double)row->run_ns;
+        double wanted = (double)usage->user_ns + (double)usage->system_ns + (double)usage->run_delay_ns;
+        if (usage->known == (USAGE_TIMES | USAGE_DELAY) && row->rank >= 0 && row->rank < size && run > 0)
+            shares[row->rank] = wanted < run ? 1 - wanted / run : 0;
     }
     return shares;
 }

@@ -19,9 +19,9 @@ struct host_load {
 /* Returns for each rank below `size` how much of the wanted processor time it had: a share. It is 1 if the rank lacked
  * nearly nothing, or if most ranks lacked some: then the machine is busy. The caller frees it. NULL without memory. */
 double *row_processor_shares(const struct summary *summary, int32_t size);
-/* Returns for each rank below `size` in how much of its time without a processor it wanted one: a share. 0: not known.
- * The caller frees it. NULL without memory. */
-double *row_delay_shares(const struct summary *summary, int32_t size);
+/* Returns for each rank below `size` in how much of its run time it wanted no processor: a share. 1: not known. The caller
+ * frees it. NULL without memory. */
+double *row_asleep_shares(const struct summary *summary, int32_t size);
 /* Returns an entry for each of summary.hosts, which the caller frees. NULL without memory. */
 struct host_load *host_loads_of(const struct summary *summary);
 

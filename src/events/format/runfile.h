@@ -67,7 +67,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
-enum { RUN_VERSION = 15, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 16, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,

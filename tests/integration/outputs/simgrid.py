@@ -66,9 +66,8 @@ class Call:
 
 
 class Trace:
-    def __init__(self, text, alone, delayed):
-        """ALONE: names of communicators of one rank. DELAYED, by rank: the share of the time without a processor that it wanted one."""
-        self.delayed = delayed
+    def __init__(self, text, alone, asleep):
+        """ALONE: names of communicators of one rank. ASLEEP, by rank: the share of its run time in which it wanted no processor."""
         calls = collections.defaultdict(list)
         for row in csv.DictReader(text.splitlines()):
             mine = calls[int(row["rank"])]
@@ -81,6 +80,8 @@ class Trace:
             elif row["what"] in ("send done", "receive done") and row["peer"] != "none":
                 mine[-1].ended.append(row)
         self.ranks = [calls[rank] for rank in sorted(calls)]
+        off = [sum(call.off for call in calls) / max(1, calls[-1].begin - calls[0].end) for calls in self.ranks]
+        self.delayed = [max(0, 1 - sleep / share) if share else 0 for sleep, share in zip(asleep, off)]
         self.counts, self.numbers, self.begins = collections.Counter(), {}, {}
         for rank, calls in enumerate(self.ranks):
             self.messages(rank, calls)
@@ -200,9 +201,9 @@ def judge_program(judge, mpi, directory, program, ranks, arguments, rules):
     if not judge.holds(all(it.status == 0 for it in (recorded, *dumps)), f"{name}: it is recorded", recorded):
         return
     job = json.loads(dumps[1].out)["jobs"][0]
-    off = [row["run_seconds"] - row["user_seconds"] - row["system_seconds"] for row in job["by_rank"]]
-    delayed = [min(1, row["run_delay_seconds"] / max(time, 1e-9)) for row, time in zip(job["by_rank"], off)]
-    trace = Trace(dumps[0].out, {comm["name"] for comm in job["communicators"] if comm["size"] == 1}, delayed)
+    asleep = [max(0, 1 - (row["user_seconds"] + row["system_seconds"] + row["run_delay_seconds"]) / row["run_seconds"])
+              for row in job["by_rank"]]
+    trace = Trace(dumps[0].out, {comm["name"] for comm in job["communicators"] if comm["size"] == 1}, asleep)
     seconds, simulated = trace.seconds, trace.simulated(directory, {})
     longest, told = max(calls[-1].begin - calls[0].end for calls in trace.ranks) / 1e9, job["run_seconds"]["max"]
     judge.holds(max(abs(simulated - seconds), abs(longest - told)) < WITHIN * seconds,

@@ -112,8 +112,9 @@ TEST(calls_that_were_not_recorded_make_it_unknown)
     summary_release(&summary);
 }
 
-/* Runs of 10 s. Rank 0 slept 2 s and waited 6 s for a processor, rank 1 only waited, and a helper of rank 2 waited as well. */
-TEST(delay_is_told_from_sleep)
+/* Runs of 10 s. Rank 0 slept 2 s and waited 6 s for a processor, rank 1 only waited, a helper of rank 2 waited as well, and of
+ * rank 3 nothing is known. */
+TEST(sleep_is_told_from_delay)
 {
     struct summary summary = {.ranks = 0};
     static const uint64_t had[] = {2, 5, 5}, delay[] = {6, 5, 9};
@@ -125,11 +126,11 @@ TEST(delay_is_told_from_sleep)
                                         .run_delay_ns = delay[rank] * 1000000000,
                                         .known = USAGE_TIMES | USAGE_DELAY};
     }
-    double *shares = row_delay_shares(&summary, 4);
-    close_check(shares[0], 0.75);
-    close_check(shares[1], 1);
-    close_check(shares[2], 1);
-    close_check(shares[3], 0);
+    double *shares = row_asleep_shares(&summary, 4);
+    close_check(shares[0], 0.2);
+    close_check(shares[1], 0);
+    close_check(shares[2], 0);
+    close_check(shares[3], 1);
     free(shares);
     summary_release(&summary);
 }

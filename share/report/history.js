@@ -92,7 +92,7 @@ function historyTable(runs) {
         {title: "Run time", kind: "s", key: "seconds", value: (run) => run.seconds},
         {title: "In MPI", kind: "share", key: "mpi_share", value: (run) => run.mpi_share},
         {title: "Efficiency", kind: "share", key: "parallel_efficiency", value: (run) => run.parallel_efficiency},
-        {title: "First finding", kind: "text", value: (run) => run.ended_badly ? "processes died" : run.finding || ""},
+        {title: "First finding", kind: "text", value: (run) => run.ended_badly ? "processes died" : run.rule || ""},
         {title: "Directory", kind: "text", value: (run) => run.directory || ""},
       ],
       [...runs].reverse(), 10);

@@ -45,7 +45,7 @@ def judge_all(judge, _, mpi, work):
     os.mkdir(f"{work}/runs")
     heat = [f"{BUILD}/tests/heat-{mpi}", "--rows", "512", "--columns", "512"]
     for i, label in enumerate(LABELS):
-        steps = "1600" if i >= SLOW_FROM else "400"
+        steps = "3200" if i >= SLOW_FROM else "400"
         judge.holds(recorded(mpi, work, f"{i}", label, *heat, "--steps", steps) == 0, f"{mpi}: run {i}")
     for i in range(3):
         judge.holds(recorded(mpi, work, f"other-{i}", None, f"{BUILD}/tests/pauses-{mpi}", "named") == 0, f"{mpi}: another program, run {i}")

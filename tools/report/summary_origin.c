@@ -148,8 +148,8 @@ json_t *summary_origin_json(const struct summary *summary)
                      "directory", optional_text_json(origin->directory), "user", user_json(origin), "uid",
                      origin->told && origin->uid != ORIGIN_UID_HIDDEN ? json_integer(origin->uid) : json_null(),
                      "scheduler_job", optional_text_json(origin->scheduler_job), "label",
-                     optional_text_json(origin->label), "begin_ns", ns_json(origin->begin_ns),
-                     "end_ns", ns_json(origin->end_ns), "hosts", hosts);
+                     optional_text_json(origin->label), "begin_ns", ns_json(origin->begin_ns), "end_ns",
+                     ns_json(origin->end_ns), "hosts", hosts);
 }
 
 /* ---- about ------------------------------------------------------------------------------------------------------- */

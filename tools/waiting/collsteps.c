@@ -102,15 +102,16 @@ static bool history_call_take(struct history *history, const struct traced_call 
         return true;
     bool makes = call_makes_comm(kind), fails = event->kind & EVENT_FAILED;
     history->odd = history->odd || event->kind & EVENT_NESTED || (fails && !makes);
-    return fails || collstep_add(&history->own,
-                             &(struct step){.comm = run_reader_comm_record(history->file, event->comm, event->begin),
-                                            .begin = event->begin,
-                                            .makes = makes,
-                                            .call = kind,
-                                            .root = event->peer,
-                                            .bytes = agreed_bytes(call, kind),
-                                            .file = history->place,
-                                            .path = call->path});
+    return fails ||
+           collstep_add(&history->own,
+                        &(struct step){.comm = run_reader_comm_record(history->file, event->comm, event->begin),
+                                       .begin = event->begin,
+                                       .makes = makes,
+                                       .call = kind,
+                                       .root = event->peer,
+                                       .bytes = agreed_bytes(call, kind),
+                                       .file = history->place,
+                                       .path = call->path});
 }
 
 /* Takes the last calls of a thread. */
@@ -182,16 +183,16 @@ static bool patient_take(const struct patient *patient, size_t place, bool alone
         call_table[call].fold == FOLD_POST_COLL || (alone && call_makes_comm(call)))
         return true;
     return collstep_add(steps, &(struct step){.comm = patient_comm(patient),
-                                          .begin = patient->since,
-                                          .number = patient->done + 1,
-                                          .made = MADE_UNKNOWN,
-                                          .makes = call_makes_comm(call),
-                                          .inside = true,
-                                          .call = call,
-                                          .root = patient->state.peer,
-                                          .bytes = BYTES_UNKNOWN,
-                                          .file = place,
-                                          .path = patient->path});
+                                              .begin = patient->since,
+                                              .number = patient->done + 1,
+                                              .made = MADE_UNKNOWN,
+                                              .makes = call_makes_comm(call),
+                                              .inside = true,
+                                              .call = call,
+                                              .root = patient->state.peer,
+                                              .bytes = BYTES_UNKNOWN,
+                                              .file = place,
+                                              .path = patient->path});
 }
 
 /* How long a thread has to be in its state, so that its counters fit to it: of a running process, which may go on while it is

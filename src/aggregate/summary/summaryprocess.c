@@ -67,6 +67,6 @@ void summary_left_of(const struct run_reader *run, const struct summary_call *ca
     }
     left[LEFT_WINDOWS] =
         not_freed(calls[CALL_MPI_Win_create].count + calls[CALL_MPI_Win_allocate].count +
-                       calls[CALL_MPI_Win_allocate_shared].count + calls[CALL_MPI_Win_create_dynamic].count,
-                   calls[CALL_MPI_Win_free].count);
+                      calls[CALL_MPI_Win_allocate_shared].count + calls[CALL_MPI_Win_create_dynamic].count,
+                  calls[CALL_MPI_Win_free].count);
 }

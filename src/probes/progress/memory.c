@@ -16,7 +16,7 @@ static struct run_memory *memory; /* in the header. NULL: before MPI_Init, and a
 static struct run_memory before;  /* what was read and written at the begin */
 static uint64_t look_ticks, looked, told_bytes;
 static uint32_t looking;
-static bool foreign; /* the process that started the program had more memory */
+static uint64_t foreign; /* memory of the process that started the program, if it had more. 0: it had not */
 
 /* The most memory of the program so far. */
 static uint64_t peak_read(void)
@@ -80,7 +80,8 @@ void memory_begin(struct run_header *header, struct clock_scale scale)
     if (__atomic_load_n(&memory, __ATOMIC_ACQUIRE) || begin->samples)
         return; /* MPI_Init and a session have begun */
     uint64_t bytes = peak_read(), now = clock_now();
-    foreign = peak_quickly() > bytes + bytes / FOREIGN_PARTS;
+    uint64_t all = peak_quickly();
+    foreign = all > bytes + bytes / FOREIGN_PARTS ? all : 0;
     look_ticks = clock_ticks(scale, LOOK_NS);
     *begin = (struct run_memory){
         .node_bytes = room_of_node(), .begin_bytes = bytes, .peak_bytes = bytes, .distance_ticks = look_ticks};
@@ -109,7 +110,9 @@ void memory_look(uint64_t now, uint32_t path)
         return;
     int error = errno;
     RELAXED_STORE(&looked, now);
-    peak_take(to, foreign ? peak_read() : peak_quickly(), now, path);
+    uint64_t bytes = peak_quickly();
+    if (bytes > foreign)
+        peak_take(to, bytes, now, path);
     errno = error;
     look_end();
 }

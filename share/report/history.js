@@ -23,16 +23,17 @@ function historiesOf(jobs) {
   return d3.sort(groups, (runs) => -runs.length);
 }
 
-/* The first run of those that all take longer, or all shorter, than those before. null: there is none. */
+/* The first run of those that all take longer, or all shorter, than those before: where the two sets lie furthest
+   apart. null: there is none. */
 function historyChange(runs) {
   const well = runs.filter(runEndedWell);
   let best = null;
   for (let i = HISTORY.least; i + HISTORY.least <= well.length; i++) {
     const before = well.slice(Math.max(0, i - HISTORY.around), i).map((run) => run.seconds);
     const after = well.slice(i, i + HISTORY.around).map((run) => run.seconds);
-    const apart = d3.min(after) > d3.max(before) || d3.max(after) < d3.min(before);
+    const apart = Math.max(d3.min(after) / d3.max(before), d3.min(before) / d3.max(after));
     const times = d3.median(after) / d3.median(before), size = Math.max(times, 1 / times);
-    if (apart && size > HISTORY.differs && (!best || size > best.size)) best = {run: well[i], times, size};
+    if (apart > 1 && size > HISTORY.differs && (!best || apart > best.apart)) best = {run: well[i], times, apart};
   }
   return best;
 }

@@ -83,6 +83,17 @@ const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count)
     return text;
 }
 
+const char *text_of_rank(char text[UNIT_TEXT_BYTES], int32_t rank)
+{
+    snprintf(text, UNIT_TEXT_BYTES, rank < 0 ? "-" : "%" PRId32, rank);
+    return text;
+}
+
+uint64_t whole_of(double figure)
+{
+    return figure > 0 ? figure < 0x1p63 ? (uint64_t)figure : INT64_MAX : 0;
+}
+
 const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole)
 {
     double percent = whole > 0 ? part / whole * 100 : 0;

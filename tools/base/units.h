@@ -19,8 +19,13 @@ enum { UNIT_BUCKET_BYTES = 2 * UNIT_TEXT_BYTES };
 const char *text_of_bucket(char text[UNIT_BUCKET_BYTES], unsigned bucket);
 /* "1,234,567" */
 const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
+/* "3", or "-": no rank yet */
+const char *text_of_rank(char text[UNIT_TEXT_BYTES], int32_t rank);
 /* "12.3 %" */
 const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole);
+
+/* A figure of a file, which may be any, as a whole number: 0 to INT64_MAX. */
+uint64_t whole_of(double figure);
 
 /* Returns the name itself, or its begin and end if it is longer than a table column. C++ names may have the same begin
  * or the same end. */

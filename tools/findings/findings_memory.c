@@ -16,12 +16,6 @@
 /* A rank needs so many times as much as the others on average. */
 enum { UNEVEN_TIMES = 3 };
 
-/* Numbers of a damaged file may be any. */
-static uint64_t memory_whole(double bytes)
-{
-    return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
-}
-
 static double peak_of(const struct summary_row *row)
 {
     return (double)row->memory.peak_bytes;
@@ -29,7 +23,7 @@ static double peak_of(const struct summary_row *row)
 
 /* " before MPI_Bcast (mesh.c:40 read_mesh)", or "". */
 static void memory_place_append(const struct facts *facts, const struct summary_row *row, const char *word,
-                         struct finding *finding)
+                                struct finding *finding)
 {
     char place[PLACE_TEXT_BYTES];
     finding->site = row->memory.peak_site ? summary_site_of(&facts->summary->sites, row->memory.peak_site) : NULL;
@@ -66,7 +60,7 @@ bool find_memory_full(struct facts *facts, struct finding *finding)
         finding->text[0] = '\0';
         finding_append(finding, "%" PRIu64 " rank%s of %s need%s up to %s of its %s of memory.", ranks,
                        ranks == 1 ? "" : "s", summary->hosts[h].name, ranks == 1 ? "s" : "",
-                       text_of_bytes(sum, memory_whole(peaks)), text_of_bytes(all, memory_whole(node)));
+                       text_of_bytes(sum, whole_of(peaks)), text_of_bytes(all, whole_of(node)));
     }
     return host != UINT32_MAX;
 }
@@ -98,7 +92,7 @@ bool find_memory_uneven(struct facts *facts, struct finding *finding)
         return false;
     rank_list_add(&finding->causes, row->rank);
     finding_append(finding, "Rank %" PRId32 " needs %s of memory, the others %s on average", row->rank,
-                   text_of_bytes(own, row->memory.peak_bytes), text_of_bytes(mean, memory_whole(others)));
+                   text_of_bytes(own, row->memory.peak_bytes), text_of_bytes(mean, whole_of(others)));
     memory_place_append(facts, row, ": it had most", finding);
     finding_append(finding, ".");
     return true;
@@ -122,7 +116,7 @@ bool find_memory_grows(struct facts *facts, struct finding *finding)
     double a_second = (double)worst->memory.grown_bytes / seconds_of(worst->memory.grown_ns);
     double unit = passes->count && passes->median_ns ? seconds_of(passes->median_ns) : 1;
     finding_append(finding, "%s: memory still grew in the second half of the run, by up to %s a %s",
-                   finding_ranks_text(finding, ranks), text_of_bytes(bytes, memory_whole(a_second * unit)),
+                   finding_ranks_text(finding, ranks), text_of_bytes(bytes, whole_of(a_second * unit)),
                    passes->count && passes->median_ns ? "pass" : "second");
     memory_place_append(facts, worst, ", last seen", finding);
     finding_append(finding, ".");

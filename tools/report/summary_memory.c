@@ -4,24 +4,10 @@
 #include "calls.h"
 #include "report/summary_sites.h"
 
-#include <inttypes.h>
-
-/* Numbers of a damaged file may be any. */
-static uint64_t whole(double number)
-{
-    return number < 0x1p63 ? (uint64_t)number : INT64_MAX;
-}
-
-static const char *row_rank_text(char text[16], const struct summary_row *row)
-{
-    snprintf(text, 16, row->rank < 0 ? "-" : "%" PRId32, row->rank);
-    return text;
-}
-
 static void peak_print(const struct summary *summary, FILE *out)
 {
     const struct summary_row *most = NULL;
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], rank[16], place[SITE_PLACE_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES], place[SITE_PLACE_BYTES];
     double sum = 0, ranks = 0;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
@@ -33,9 +19,9 @@ static void peak_print(const struct summary *summary, FILE *out)
     if (!most)
         return;
     fprintf(out, "  memory     %s at most, on rank %s", text_of_bytes(a, most->memory.peak_bytes),
-            row_rank_text(rank, most));
+            text_of_rank(rank, most->rank));
     if (ranks > 1)
-        fprintf(out, "; mean of ranks %s", text_of_bytes(b, whole(sum / ranks)));
+        fprintf(out, "; mean of ranks %s", text_of_bytes(b, whole_of(sum / ranks)));
     const struct summary_site *site =
         most->memory.peak_site ? summary_site_of(&summary->sites, most->memory.peak_site) : NULL;
     if (site)
@@ -47,7 +33,7 @@ static void peak_print(const struct summary *summary, FILE *out)
 static void growth_print(const struct summary *summary, FILE *out)
 {
     const struct summary_row *most = NULL;
-    char a[UNIT_TEXT_BYTES], rank[16];
+    char a[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES];
     size_t ranks = 0;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
@@ -59,8 +45,8 @@ static void growth_print(const struct summary *summary, FILE *out)
         return;
     double seconds = (double)most->memory.grown_ns * 1e-9;
     fprintf(out, "             still grows in the second half of the run on %zu rank%s, most on rank %s: %s a second\n",
-            ranks, ranks == 1 ? "" : "s", row_rank_text(rank, most),
-            text_of_bytes(a, whole((double)most->memory.grown_bytes / seconds)));
+            ranks, ranks == 1 ? "" : "s", text_of_rank(rank, most->rank),
+            text_of_bytes(a, whole_of((double)most->memory.grown_bytes / seconds)));
 }
 
 static uint64_t moved_by(const struct summary_row *row, bool written)
@@ -71,7 +57,7 @@ static uint64_t moved_by(const struct summary_row *row, bool written)
 static void files_print(const struct summary *summary, bool written, FILE *out)
 {
     const struct summary_row *most = NULL;
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], rank[16];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], rank[UNIT_TEXT_BYTES];
     double bytes = 0, calls = 0;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
@@ -84,10 +70,11 @@ static void files_print(const struct summary *summary, bool written, FILE *out)
     }
     if (!most)
         return;
-    fprintf(out, "  %-10s %s in %s system calls", written ? "written" : "read", text_of_bytes(a, whole(bytes)),
-            text_of_count(b, whole(calls)));
+    fprintf(out, "  %-10s %s in %s system calls", written ? "written" : "read", text_of_bytes(a, whole_of(bytes)),
+            text_of_count(b, whole_of(calls)));
     if (summary->row_count > 1 && moved_by(most, written))
-        fprintf(out, ", most by rank %s: %s", row_rank_text(rank, most), text_of_bytes(c, moved_by(most, written)));
+        fprintf(out, ", most by rank %s: %s", text_of_rank(rank, most->rank),
+                text_of_bytes(c, moved_by(most, written)));
     fputc('\n', out);
 }
 

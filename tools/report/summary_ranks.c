@@ -5,7 +5,6 @@
 #include "job/jsonvalue.h"
 #include "summaryjson.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { RANKS_SHOWN = 32 };
@@ -21,10 +20,10 @@ static bool any_figures(const struct summary *summary)
 
 static void row_print(const struct summary *summary, const struct summary_row *row, FILE *out)
 {
-    char rank[16], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
-        f[UNIT_TEXT_BYTES];
+    char rank[UNIT_TEXT_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES],
+        e[UNIT_TEXT_BYTES], f[UNIT_TEXT_BYTES];
     bool timed = summary->timed || summary->timed_mixed;
-    snprintf(rank, sizeof rank, row->rank < 0 ? "-" : "%" PRId32, row->rank);
+    text_of_rank(rank, row->rank);
     if (!row_has_figures(row)) {
         fprintf(out, "  %6s %9s %9s %9s %9s %10s %9s  %s\n", rank, "-", "-", "-", "-", "-", "-",
                 summary->hosts[row->host].name);

@@ -7,7 +7,7 @@ _mpit_run_options='--output --spool --trace --no-trace --otf2 --trace-limit --tr
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --join --to --handover --drain --help --version'
 _mpit_clean_options='--older --dry-run --help --version'
-_mpit_jobs_options='--user --program --host --ranks --since --until --finding --died --where --sort --limit --usual --index --html --sql --json
+_mpit_jobs_options='--user --program --host --ranks --since --until --finding --died --where --sort --limit --usual --open --index --html --sql --json
     --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--all-users --once --json --interval --ranks --help --version'

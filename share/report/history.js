@@ -1,4 +1,5 @@
-/* A program over its runs (mpit-jobs --html): run time and efficiency by date or label, and where they changed. */
+/* A program over its runs (--html of mpit-jobs, and of mpit-dump with several runs): run time and efficiency by date or
+   label, where they changed, and how they scale. */
 
 const HISTORY = {
   around: 10,
@@ -8,8 +9,13 @@ const HISTORY = {
   height: 240
 };
 
-function runName(run) {
-  return run.label || (run.begin ? d3.timeFormat("%Y-%m-%d %H:%M")(new Date(run.begin * 1000)) : run.job);
+function runName(run, date = "%Y-%m-%d %H:%M") {
+  return run.label || (run.begin ? d3.timeFormat(date)(new Date(run.begin * 1000)) : run.job);
+}
+
+/* On an axis, in little room. */
+function runTick(run) {
+  return runName(run, "%m-%d %H:%M").slice(0, 12);
 }
 
 function runEndedWell(run) {
@@ -51,20 +57,21 @@ function runTip(run) {
     run.ended_badly          ? "processes died" :
         run.ranks < run.size ? "incomplete" :
                                run.finding,
+    run.directory,
   ].filter((line) => line)
       .join("\n");
 }
 
 function historyDraw(runs, change, value, format, word, box) {
   const width = Math.max(280, box.clientWidth), height = HISTORY.height;
-  const margin = {left: 64, right: 16, top: 22, bottom: 34}, right = width - margin.right;
+  const margin = {left: 64, right: 46, top: 22, bottom: 34}, right = width - margin.right;
   const x = d3.scaleLinear().domain([0, Math.max(1, runs.length - 1)]).range([margin.left + 8, right]);
   const y = d3.scaleLinear().domain([0, d3.max(runs, value) || 1]).nice(4).range([height - margin.bottom, margin.top]);
   const svg = make("svg:svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": word + " of the runs"});
-  const step = labelStep(runs.length, (width - margin.left) / 96), shown = d3.range(0, runs.length, step);
+  const step = labelStep(runs.length, (right - margin.left) / 96), shown = d3.range(0, runs.length, step);
   axisPut(svg, d3.axisLeft(y).ticks(4).tickSize(-(right - margin.left)).tickFormat(format), margin.left, 0, true);
   axisPut(
-      svg, d3.axisBottom(x).tickValues(shown).tickFormat((i) => runName(runs[i]).slice(0, 12)).tickSizeOuter(0), 0,
+      svg, d3.axisBottom(x).tickValues(shown).tickFormat((i) => runTick(runs[i])).tickSizeOuter(0), 0,
       height - margin.bottom);
   axisTitles(svg, word, "run", margin, right, height);
   if (change) {
@@ -89,7 +96,7 @@ function historyTable(runs) {
   return table(
       "history",
       [
-        {title: "Run", kind: "text", value: runName},
+        {title: "Run", kind: "text", value: (run) => runName(run)},
         {title: "Run time", kind: "s", key: "seconds", value: (run) => run.seconds},
         {title: "In MPI", kind: "share", key: "mpi_share", value: (run) => run.mpi_share},
         {title: "Efficiency", kind: "share", key: "parallel_efficiency", value: (run) => run.parallel_efficiency},
@@ -99,17 +106,23 @@ function historyTable(runs) {
       [...runs].reverse(), 10);
 }
 
-function historySection(runs, i) {
-  const change = historyChange(runs), time = make("div", {"data-plot": "seconds"}),
-        share = make("div", {"data-plot": "efficiency"});
+/* A single run has only its row in the table. */
+function historyPlots(runs, change) {
+  const time = make("div", {"data-plot": "seconds"}), share = make("div", {"data-plot": "efficiency"});
+  if (runs.length === 1) return [];
   drawn(() => {
     historyDraw(runs, change, (run) => run.seconds, (s) => tickOfNs(s * 1e9), "run time", time);
     historyDraw(
         runs, change, (run) => run.parallel_efficiency, (part) => Math.round(part * 100) + " %", "efficiency", share);
   });
+  return [legend([["work", "a run"], ["stall", "processes died, or ranks are missing"]]), time, share];
+}
+
+function historySection(runs, i) {
+  const change = historyChange(runs);
   const section = figure(
       "history-" + i, runs[0].program + ", " + textOfPairs(runs[0].size, "rank", "ranks"), historyTitle(runs, change),
-      legend([["work", "a run"], ["stall", "processes died, or ranks are missing"]]), time, share, historyTable(runs),
+      historyPlots(runs, change), historyTable(runs),
       change ?
           note(
               "The line: up to " + HISTORY.around + " runs after it all take longer, or all shorter, than as many " +
@@ -119,8 +132,67 @@ function historySection(runs, i) {
   return section;
 }
 
+/* ---- more ranks -------------------------------------------------------------------------------------------------- */
+
+const HISTORY_FACTORS = [
+  ["parallel", "ink", "parallel efficiency", (row) => row.parallel_efficiency],
+  ["balance", "collective", "load balance", (row) => row.load_balance],
+  ["communication", "stall", "communication", (row) => row.communication_efficiency],
+];
+const TIME_FACTORS = [["seconds", "work", "run time", (row) => row.seconds]];
+const TIME_AXIS = {
+  word: "run time",
+  tick: (seconds) => tickOfNs(seconds * 1e9),
+  text: textsOf.s,
+  least: 0
+};
+
+/* For each number of ranks the run with the median time. Of two, the shorter one. */
+function historyRows(jobs, program) {
+  const well = jobs.filter((run) => run.program === program && run.size > 0 && runEndedWell(run));
+  const rows = d3.groups(well, (run) => run.size).map(([ranks, runs]) => {
+    const sorted = d3.sort(runs, (run) => run.seconds);
+    return {...sorted[Math.floor((sorted.length - 1) / 2)], ranks, runs: runs.length};
+  });
+  return d3.sort(rows, (row) => row.ranks);
+}
+
+function historyScaling(rows, id) {
+  const time = make("div", {"data-plot": "scaling-time"}), share = make("div", {"data-plot": "scaling"});
+  const factors = factorsKnown(HISTORY_FACTORS, rows), last = rows[rows.length - 1];
+  drawn(() => {
+    scalingDraw(rows, TIME_FACTORS, TIME_AXIS, time);
+    if (factors.length) scalingDraw(rows, factors, SHARE_AXIS, share);
+  });
+  return figure(
+      id, rows[0].program + ", " + rows[0].ranks + " to " + textOfPairs(last.ranks, "rank", "ranks"),
+      "With " + ranksGrown(rows) + " times the ranks it takes " + (last.seconds / rows[0].seconds).toFixed(2) +
+          " times as long",
+      legend([...TIME_FACTORS, ...factors].map(([, colour, text]) => [colour, text])), time, share,
+      table(
+          "scaling",
+          [
+            {title: "Ranks", kind: "count", key: "ranks", value: (row) => row.ranks},
+            {title: "Runs", kind: "count", key: "runs", value: (row) => row.runs},
+            {title: "Run time", kind: "s", key: "seconds", value: (row) => row.seconds},
+            ...factors.map(([key, , title, value]) => ({title, kind: "share", key, value})),
+            {title: "Run", kind: "text", value: (run) => runName(run)},
+          ],
+          rows, 40),
+      note(
+          "Of each number of ranks the run with the median time, of two the shorter one. Runs in which processes died, or " +
+          "ranks are missing, are left out. mpit does not know how much work a run had. mpit-dump --scaling has more."));
+}
+
+/* The scaling of a program stands before the first of its histories. */
 function historyFigures({history}) {
-  return historiesOf(history)
-      .slice(0, HISTORY.programs)
-      .map((runs, i) => ["history-" + i, runs[0].program + " " + runs[0].size, () => historySection(runs, i)]);
+  const known = new Set();
+  return historiesOf(history).slice(0, HISTORY.programs).flatMap((runs, i) => {
+    const {program, size} = runs[0], rows = known.has(program) ? [] : historyRows(history, program);
+    const scaling = ["scaling-" + i, program + " by ranks", () => historyScaling(rows, "scaling-" + i)];
+    known.add(program);
+    return [
+      ...(rows.length > 1 ? [scaling] : []), ["history-" + i, program + " " + size, () => historySection(runs, i)]
+    ];
+  });
 }

@@ -112,8 +112,8 @@ function jobsShow() {
 function start() {
   const name = page.difference ? runsText(page) : page.scaling || page.history ? page.runs.join(", ") : page.run;
   document.getElementById("run-name").textContent = name;
-  document.getElementById("made-by").textContent = "Made by " + (page.history ? "mpit-jobs" : "mpit-dump") +
-      " --html of mpit " + page.mpit + ". Point at a figure, or reach it with the Tab key, for exact numbers; " +
+  document.getElementById("made-by").textContent = "Made by mpit " + page.mpit +
+      " (--html). Point at a figure, or reach it with the Tab key, for exact numbers; " +
       (page.difference  ? "diff.md" :
            page.scaling ? "scaling.md" :
            page.history ? "jobs.md" :

@@ -9,11 +9,18 @@ const FACTORS = [
   ["transfer", "rma", "transfer", (row) => row.efficiency.transfer],
 ];
 
-function factorsKnown(rows) {
-  return FACTORS.filter(([, , , value]) => rows.some((row) => value(row) !== null));
+const SHARE_AXIS = {
+  word: "efficiency",
+  tick: (share) => Math.round(share * 100) + " %",
+  text: textOfShare,
+  least: 1
+};
+
+function factorsKnown(factors, rows) {
+  return factors.filter(([, , , value]) => rows.some((row) => value(row) !== null));
 }
 
-function factorDraw(svg, rows, factor, x, y) {
+function factorDraw(svg, rows, factor, axis, x, y) {
   const [key, colour, text, value] = factor, there = rows.filter((row) => value(row) !== null);
   svg.append(make("svg:path", {
     d: d3.line().x((row) => x(row.ranks)).y((row) => y(value(row)))(there),
@@ -28,43 +35,56 @@ function factorDraw(svg, rows, factor, x, y) {
       class: "line-" + colour,
       tabindex: 0,
       role: "img",
-      "data-tip": text + " " + textOfShare(value(row)) + "\n" + textOfPairs(row.ranks, "rank", "ranks"),
-      "aria-label": text + " " + textOfShare(value(row)) + " with " + textOfPairs(row.ranks, "rank", "ranks"),
+      "data-tip": text + " " + axis.text(value(row)) + "\n" + textOfPairs(row.ranks, "rank", "ranks"),
+      "aria-label": text + " " + axis.text(value(row)) + " with " + textOfPairs(row.ranks, "rank", "ranks"),
     }));
 }
 
-function scalingDraw(rows, box) {
-  const width = Math.max(280, box.clientWidth), height = 300, margin = {left: 56, right: 16, top: 22, bottom: 34};
-  const factors = factorsKnown(rows), right = width - margin.right;
+/* Of values in their order, those that have room on an axis. */
+function valuesApart(values, x, room) {
+  let last = -Infinity;
+  return values.filter((value) => {
+    const is = x(value) - last >= room;
+    if (is) last = x(value);
+    return is;
+  });
+}
+
+/* One value of the rows, or several, against the number of ranks. */
+function scalingDraw(rows, factors, axis, box) {
+  const width = Math.max(280, box.clientWidth), height = 300, margin = {left: 64, right: 16, top: 22, bottom: 34};
+  const right = width - margin.right;
   const most = d3.max(factors, ([, , , value]) => d3.max(rows, value)) || 1;
   const x = d3.scaleLog().domain([rows[0].ranks, rows[rows.length - 1].ranks]).range([margin.left + 8, right]);
-  const y = d3.scaleLinear().domain([0, Math.max(1, most)]).nice(5).range([height - margin.bottom, margin.top]);
-  const svg = make("svg:svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Efficiencies"});
-  axisPut(
-      svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat((share) => Math.round(share * 100) + " %"),
-      margin.left, 0, true);
-  axisPut(
-      svg, d3.axisBottom(x).tickValues(rows.map((row) => row.ranks)).tickFormat(textOfCount).tickSizeOuter(0), 0,
-      height - margin.bottom);
-  axisTitles(svg, "efficiency", "ranks", margin, right, height);
-  for (const factor of factors) factorDraw(svg, rows, factor, x, y);
+  const y =
+      d3.scaleLinear().domain([0, Math.max(axis.least, most)]).nice(5).range([height - margin.bottom, margin.top]);
+  const svg =
+      make("svg:svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": axis.word + " by ranks"});
+  const shown = valuesApart(rows.map((row) => row.ranks), x, 40);
+  axisPut(svg, d3.axisLeft(y).ticks(5).tickSize(-(right - margin.left)).tickFormat(axis.tick), margin.left, 0, true);
+  axisPut(svg, d3.axisBottom(x).tickValues(shown).tickFormat(textOfCount).tickSizeOuter(0), 0, height - margin.bottom);
+  axisTitles(svg, axis.word, "ranks", margin, right, height);
+  for (const factor of factors) factorDraw(svg, rows, factor, axis, x, y);
   box.replaceChildren(svg);
+}
+
+function ranksGrown(rows) {
+  return String(Number((rows[rows.length - 1].ranks / rows[0].ranks).toPrecision(3)));
 }
 
 function scalingFigure({scaling}) {
   const {rows} = scaling, last = rows[rows.length - 1], box = make("div", {"data-plot": "scaling"});
-  const grown = last.ranks / rows[0].ranks;
-  drawn(() => scalingDraw(rows, box));
+  const factors = factorsKnown(FACTORS, rows);
+  drawn(() => scalingDraw(rows, factors, SHARE_AXIS, box));
   return figure(
       "scaling", scaling.scaling === "weak" ? "Weak scaling" : "Strong scaling",
-      last.speedup === null ? "How the program scales" :
-                              "With " + grown.toPrecision(3).replace(/\.?0+$/, "") + " times the ranks it is " +
-              last.speedup.toFixed(2) + " times as fast",
-      scaling.doubtful ? missing(
-                             "The time that all ranks compute does not fit to " + scaling.scaling +
-                             " scaling: see scaling.md.") :
-                         null,
-      legend(factorsKnown(rows).map(([, colour, text]) => [colour, text])), box,
+      last.speedup === null ?
+          "How the program scales" :
+          "With " + ranksGrown(rows) + " times the ranks it is " + last.speedup.toFixed(2) + " times as fast",
+      scaling.doubtful ?
+          missing("The time that all ranks compute does not fit to " + scaling.scaling + " scaling: see scaling.md.") :
+          null,
+      legend(factors.map(([, colour, text]) => [colour, text])), box,
       table(
           "scaling",
           [
@@ -72,7 +92,7 @@ function scalingFigure({scaling}) {
             {title: "Runs", kind: "count", key: "runs", value: (row) => row.runs},
             {title: "Run time", kind: "s", key: "seconds", value: (row) => row.seconds},
             {title: "Speedup", kind: "ratio", key: "speedup", value: (row) => row.speedup},
-            ...factorsKnown(rows).map(([key, , title, value]) => ({title, kind: "share", key, value})),
+            ...factors.map(([key, , title, value]) => ({title, kind: "share", key, value})),
           ],
           rows, 40),
       note(

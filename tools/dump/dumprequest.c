@@ -35,7 +35,7 @@ static const struct tool_option options[] = {
     {"scaling", NULL, MODE_SCALING, "compare two runs (--fail LIMIT); show scaling (--weak)", NULL},
     {"fail", "LIMIT", OPTION_FAIL, "", NULL},
     {"weak", NULL, OPTION_FLAG + 1, "", &request.scaling.weak},
-    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff and --scaling", NULL},
+    {"html", "FILE", MODE_HTML, "a page with figures, also of several runs", NULL},
     {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas", NULL},
     {"events", NULL, MODE_EVENTS, NULL, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time", NULL},
@@ -281,18 +281,36 @@ static void diff_read(int argc, char *argv[], int after)
     request.run = argv[optind];
 }
 
+/* "--html RUN RUN": the value of --html is a run, and the page is RUN-RUN.html. "--html RUN": it is RUN.html. */
+static void page_read(int argc, char *argv[])
+{
+    if (!request.target || !is_run(request.target))
+        return;
+    argv[--optind] = (char *)(uintptr_t)request.target;
+    request.target = page_name(argv[optind], argc - optind > 1 ? argv[argc - 1] : "");
+}
+
 /* Takes the runs of --scaling. */
 static void scaling_read(int argc, char *argv[])
 {
-    bool unnamed = request.target && is_run(request.target);
-    if (unnamed)
-        argv[--optind] = (char *)(uintptr_t)request.target;
+    page_read(argc, argv);
     if (argc - optind < 2)
         usage_reject("--scaling needs two runs or more, with different numbers of ranks");
     request.scaling.runs = argv + optind;
     request.scaling.count = (unsigned)(argc - optind);
     request.scaling.json = request.json;
-    request.scaling.page = unnamed ? page_name(argv[optind], argv[argc - 1]) : request.target;
+    request.scaling.page = request.target;
+    request.run = argv[optind];
+}
+
+/* Takes several runs of --html. */
+static void runs_read(char *argv[])
+{
+    if (!MPIT_HAS_SQLITE)
+        usage_reject("this mpit-dump was built without SQLite (libsqlite3-dev), so --html takes one run");
+    if (selection_is_given(&request.selection))
+        usage_reject("--ranks, --window, --comm and --functions are for the page of one run");
+    request.history = argv + optind;
     request.run = argv[optind];
 }
 
@@ -357,9 +375,11 @@ struct request request_read(int argc, char *argv[])
         diff_read(argc, argv, after);
         return request;
     }
-    if (optind == argc && request.mode == MODE_HTML && is_run(request.target)) {
-        argv[--optind] = (char *)(uintptr_t)request.target;
-        request.target = page_name(request.target, "");
+    if (request.mode == MODE_HTML)
+        page_read(argc, argv);
+    if (request.mode == MODE_HTML && argc - optind > 1) {
+        runs_read(argv);
+        return request;
     }
     if (request.mode == MODE_EXPORT && optind == argc)
         usage_reject("--export %s needs a new directory to write to",

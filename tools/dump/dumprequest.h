@@ -47,6 +47,7 @@ struct request {
     struct selection selection;
     struct diff_request diff; /* of MODE_DIFF */
     struct scaling_request scaling;
+    char *const *history;                      /* several runs of MODE_HTML, up to NULL */
     struct question questions[QUESTIONS_MOST]; /* of MODE_WHAT_IF */
     size_t question_count;
     enum script_format format; /* of MODE_EXPORT */

@@ -17,6 +17,7 @@
 #include "base/options.h"
 #include "base/outputfile.h"
 #include "dump/pathlist.h"
+#include "jobs/historypage.h"
 #include "page/page.h"
 #include "waiting/postmortem.h"
 #include "replay/replay.h"
@@ -423,8 +424,10 @@ int main(int argc, char *argv[])
         output_close();
         return status_final(&request, status);
     }
-    if (request.mode == MODE_DIFF || request.mode == MODE_SCALING) {
-        int status = request.mode == MODE_DIFF ? diff_run(&request.diff) : scaling_run(&request.scaling);
+    if (request.mode == MODE_DIFF || request.mode == MODE_SCALING || request.history) {
+        int status = request.mode == MODE_DIFF      ? diff_run(&request.diff)
+                     : request.mode == MODE_SCALING ? scaling_run(&request.scaling)
+                                                    : history_page_of_runs(request.history, request.target);
         output_close();
         return status;
     }

@@ -60,11 +60,17 @@ static const char *when_text(char text[32], sqlite3_stmt *row)
     return text;
 }
 
+const char *job_row_file(sqlite3_stmt *row)
+{
+    const char *path = (const char *)sqlite3_column_text(row, JOB_FILE);
+    return path ? path : "";
+}
+
 /* The directory of the run, from this one if it is below it. */
 static void directory_text(sqlite3_stmt *row, char text[PATH_MAX])
 {
     char here[PATH_MAX] = "";
-    const char *path = text_of(row, JOB_COLUMNS), *slash = strrchr(path, '/');
+    const char *path = job_row_file(row), *slash = strrchr(path, '/');
     size_t bytes = getcwd(here, sizeof here) ? strlen(here) : 0;
     if (bytes && strncmp(path, here, bytes) == 0 && path[bytes] == '/')
         path += bytes + 1;
@@ -127,7 +133,7 @@ static json_t *listed_json(sqlite3_stmt *row)
 {
     json_t *object = job_json(row);
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", text_of(row, JOB_COLUMNS));
+    snprintf(path, sizeof path, "%s", job_row_file(row));
     char *slash = strrchr(path, '/');
     if (slash)
         *slash = '\0';

@@ -8,6 +8,7 @@
 
 #include <err.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,6 +115,32 @@ sqlite3_stmt *job_table_ask(struct job_table *table, const char *sql, const char
     if (what)
         errx(2, "%s: %s", what, sqlite3_errmsg(table->database));
     table_fail(table);
+}
+
+sqlite3_stmt *job_rows_ask(struct job_table *table, const char *rest, const char *what)
+{
+    char sql[JOB_REST_BYTES + 256];
+    snprintf(sql, sizeof sql,
+             "SELECT *, CASE WHEN source LIKE '/%%' THEN source ELSE (SELECT max(file) FROM files WHERE joined = 1 AND "
+             "part_of = substr(source, 5)) END FROM jobs %s",
+             rest);
+    return job_table_ask(table, sql, what);
+}
+
+sqlite3_stmt *job_row_find(struct job_table *table, const char *name, char error[128])
+{
+    char path[PATH_MAX];
+    sqlite3_stmt *job = job_rows_ask(table,
+                                     "WHERE source = ?2 OR job = ?1 OR substr(scheduler_job, instr(scheduler_job, ' ') "
+                                     "+ 1) = ?1 ORDER BY begin DESC LIMIT 1",
+                                     NULL);
+    sqlite3_bind_text(job, 1, name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(job, 2, realpath(name, path) ? path : name, -1, SQLITE_TRANSIENT);
+    if (job_row_next(job))
+        return job;
+    snprintf(error, 128, "there is no job %.60s; mpit-jobs lists the jobs", name);
+    sqlite3_finalize(job);
+    return NULL;
 }
 
 bool job_row_next(sqlite3_stmt *ask)

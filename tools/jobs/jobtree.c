@@ -23,7 +23,7 @@
 enum { PROBLEMS_TOLD = 10 };
 
 /* A file's name may have anything in it. */
-static void problem_tell(struct job_tree *tree, const char *path, const char *reason)
+static void tree_problem_tell(struct job_tree *tree, const char *path, const char *reason)
 {
     char clean[PATH_MAX];
     label_clean(clean, sizeof clean, path, strlen(path) + 1);
@@ -105,7 +105,7 @@ static struct summary *job_file_read(struct job_tree *tree, const char *path, st
         errx(1, "no memory");
     if (mpit_read(summary, path, which, owner, error) == 0)
         return summary;
-    problem_tell(tree, path, error);
+    tree_problem_tell(tree, path, error);
     free(summary);
     return NULL;
 }
@@ -192,7 +192,7 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR) {
             error = root ? entry->fts_errno : error;
             if (!root)
-                problem_tell(tree, entry->fts_path, strerror(entry->fts_errno));
+                tree_problem_tell(tree, entry->fts_path, strerror(entry->fts_errno));
         }
     }
     if (walk && !error)

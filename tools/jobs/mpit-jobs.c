@@ -6,10 +6,11 @@
 #include "base/options.h"
 #include "base/spelling.h"
 #include "job/jsonvalue.h"
+#include "jobs/historypage.h"
 #include "jobs/joblist.h"
 #include "jobs/jobtree.h"
 #include "jobs/usual.h"
-#include "page/page.h"
+#include "run/installation.h"
 
 #include <err.h>
 #include <getopt.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum letter {
     INDEX = 256,
@@ -33,15 +35,16 @@ enum letter {
     SORT,
     LIMIT,
     USUAL,
+    OPEN,
     HTML,
     SQL,
     JSON
 };
 
-enum { CONDITIONS_MOST = 32, SQL_BYTES = 8192 };
+enum { CONDITIONS_MOST = 32, SQL_BYTES = JOB_REST_BYTES - 128 };
 
 struct request {
-    const char *index, *sort, *usual, *page;
+    const char *index, *sort, *usual, *open, *page;
     size_t limit;
     bool json, statements;
     char sql[SQL_BYTES]; /* conditions, each with AND before it */
@@ -68,6 +71,7 @@ static const struct tool_option options[] = {
     {"sort", "COLUMN", SORT, "largest first (default: begin)", NULL},
     {"limit", "N", LIMIT, "at most N jobs (default: 50; 0: all)", NULL},
     {"usual", "JOB", USUAL, "how this job differs from others of its program and size", &request.usual},
+    {"open", "JOB", OPEN, "the first screen of this job; with --html FILE its page", &request.open},
     {"index", "FILE", INDEX, "keep the table in FILE, and read only what is new", &request.index},
     {"html", "FILE", HTML, "a page with the history of each program", &request.page},
     {"sql", NULL, SQL, "as statements for PostgreSQL", &request.statements},
@@ -208,6 +212,8 @@ static void jobs_request_read(int argc, char *argv[])
     }
     if (request.usual && (request.used || limited || sorted))
         usage_reject("--usual takes no filter, --sort or --limit: it compares with all jobs of the program and size");
+    if (request.open && (request.used || limited || sorted || request.usual || request.statements))
+        usage_reject("--open takes no filter, --sort, --limit, --usual or --sql: it opens one job");
     if ((request.json || request.page || request.statements) && !limited)
         request.limit = 0;
     if (request.statements && (request.json || request.page || request.usual))
@@ -221,12 +227,9 @@ static void jobs_request_read(int argc, char *argv[])
 
 static sqlite3_stmt *jobs_ask(struct job_table *table)
 {
-    char sql[SQL_BYTES + 256];
-    snprintf(sql, sizeof sql,
-             "SELECT *, CASE WHEN source LIKE '/%%' THEN source ELSE (SELECT max(file) FROM files WHERE joined = 1 AND "
-             "part_of = substr(source, 5)) END FROM jobs WHERE 1%s ORDER BY %s DESC, source",
-             request.sql, request.sort);
-    sqlite3_stmt *ask = job_table_ask(table, sql, "--where");
+    char rest[JOB_REST_BYTES];
+    snprintf(rest, sizeof rest, "WHERE 1%s ORDER BY %s DESC, source", request.sql, request.sort);
+    sqlite3_stmt *ask = job_rows_ask(table, rest, "--where");
     for (size_t i = 0; i < request.count; i++)
         if (request.values[i].text)
             sqlite3_bind_text(ask, (int)i + 1, request.values[i].text, -1, SQLITE_STATIC);
@@ -263,17 +266,37 @@ static void jobs_show(struct job_table *table, const struct job_tree *tree)
     sqlite3_finalize(ask);
 }
 
+/* Becomes mpit-dump, for the file of the job. If the job has several, for their directory. */
+static int one_job_show(struct job_table *table)
+{
+    char error[128], run[PATH_MAX], tool[PATH_MAX];
+    sqlite3_stmt *job = job_row_find(table, request.open, error);
+    if (!job)
+        errx(1, "%s", error);
+    const char *source = (const char *)sqlite3_column_text(job, JOB_SOURCE);
+    snprintf(run, sizeof run, "%s", job_row_file(job));
+    char *slash = strrchr(run, '/');
+    if (slash && (!source || strcmp(run, source) != 0))
+        *slash = '\0';
+    sqlite3_finalize(job);
+    job_table_close(table);
+    if (!installed_dump(tool))
+        errx(1, "%s is missing", tool);
+    execl(tool, "mpit-dump",
+          request.page   ? "--html"
+          : request.json ? "--json"
+                         : "--summary",
+          request.page ? request.page : "--", request.page ? "--" : run, request.page ? run : NULL, NULL);
+    err(1, "%s", tool);
+}
+
 /* Returns the exit status. */
 static int page_show(struct job_table *table, char *const *directories)
 {
-    json_t *runs = json_array();
-    for (; *directories; directories++)
-        json_array_append_new(runs, text_json(*directories));
     sqlite3_stmt *ask = jobs_ask(table);
-    json_t *document =
-        json_pack("{s:s, s:o, s:o}", "mpit", MPIT_VERSION, "runs", runs, "history", job_list_json(ask, request.limit));
+    int status = history_page_write(ask, request.limit, directories, request.page);
     sqlite3_finalize(ask);
-    return page_write_document(document, request.page);
+    return status;
 }
 
 int main(int argc, char *argv[])
@@ -291,6 +314,8 @@ int main(int argc, char *argv[])
     job_tree_join(&tree, table);
     if (tree.problems)
         warnx("%zu summaries cannot be read, and are left out", tree.problems);
+    if (request.open)
+        return one_job_show(table);
     if (request.page)
         failed |= page_show(table, &argv[optind]);
     else if (request.usual)

@@ -65,19 +65,9 @@ static void figure_find(struct usual_figure *figure, const struct usual *usual, 
 
 bool usual_find(struct usual *usual, struct job_table *table, const char *name, char error[128])
 {
-    char path[PATH_MAX];
-    *usual = (struct usual){.job = job_table_ask(table,
-                                                 "SELECT * FROM jobs WHERE source = ?2 OR job = ?1 OR "
-                                                 "substr(scheduler_job, instr(scheduler_job, ' ') + 1) = ?1 "
-                                                 "ORDER BY begin DESC LIMIT 1",
-                                                 NULL)};
-    sqlite3_bind_text(usual->job, 1, name, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(usual->job, 2, realpath(name, path) ? path : name, -1, SQLITE_TRANSIENT);
-    if (!job_row_next(usual->job)) {
-        snprintf(error, 128, "there is no job %.60s; mpit-jobs lists the jobs", name);
-        usual_release(usual);
+    *usual = (struct usual){.job = job_row_find(table, name, error)};
+    if (!usual->job)
         return false;
-    }
     sqlite3_stmt *ask = job_table_ask(table, "SELECT count(*) " OTHERS, NULL);
     sqlite3_bind_text(ask, 1, source_of(usual), -1, SQLITE_TRANSIENT);
     usual->others = job_row_next(ask) ? (size_t)sqlite3_column_int64(ask, 0) : 0;
@@ -99,16 +89,15 @@ void usual_release(struct usual *usual)
 
 static const char *figure_text(char text[UNIT_TEXT_BYTES], enum figure_form form, double value)
 {
-    const double most = 0x1p64; /* any number may be in the file */
     switch (form) {
     case FORM_SECONDS:
         return text_of_seconds(text, value);
     case FORM_SHARE:
         return text_of_share(text, value, 1);
     case FORM_COUNT:
-        return text_of_count(text, value > 0 && value < most ? (uint64_t)value : 0);
+        return text_of_count(text, whole_of(value));
     default:
-        return text_of_bytes(text, value > 0 && value < most ? (uint64_t)value : 0);
+        return text_of_bytes(text, whole_of(value));
     }
 }
 

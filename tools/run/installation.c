@@ -60,6 +60,11 @@ bool installed_walker(enum mpi_abi abi, char path[PATH_MAX])
     return search(libexec_directories, "mpit-list-walk-", mpi_abi_name(abi), "", path);
 }
 
+bool installed_dump(char path[PATH_MAX])
+{
+    return search((const char *const[]){".", NULL}, "mpit-", "dump", "", path);
+}
+
 bool installed_agent(char path[PATH_MAX])
 {
     return search(libexec_directories, "mpit-", "fork-agent", "", path);

@@ -19,6 +19,8 @@ bool installed_sampler(char path[PATH_MAX]);
 bool installed_library(enum mpi_abi abi, char path[PATH_MAX]);
 /* Finds the program that lists an MPI's variables, as above. */
 bool installed_walker(enum mpi_abi abi, char path[PATH_MAX]);
+/* Finds mpit-dump, as above. */
+bool installed_dump(char path[PATH_MAX]);
 /* Finds the program that Open MPI's daemons run in place of the application (mpit-fork-agent), as above. */
 bool installed_agent(char path[PATH_MAX]);
 

@@ -253,6 +253,8 @@ def parts(mpi):
         rows = listed(*words)["jobs"]
         return [(row["size"], row["ranks"], row["messages"], row["seconds"]) for row in rows]
     judge.holds(row_of(output) == [expected], mpi + ": is one row", "%s, expected %s" % (row_of(output), expected))
+    opened = tool("--open", "8", "--json", output)
+    judge.holds(opened.status == 0 and [job["ranks"] for job in json.loads(opened.out)["jobs"]] == [3], mpi + ": --open shows all of its parts", str(opened))
     read_once(mpi, output, files)
     os.rename(files[2], files[2] + ".later")
     rows = row_of("--index", index_, output)

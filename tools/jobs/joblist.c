@@ -208,7 +208,7 @@ void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out)
     for (int i = 0; i < JOB_COLUMNS; i++)
         fprintf(out, "%s\"%s\" %s%s", i ? ", " : "", job_column_names[i], postgres_type(column_types[i]),
                 i == JOB_SOURCE ? " PRIMARY KEY" : "");
-    fputs(");\n", out);
+    fprintf(out, ");\nCREATE INDEX IF NOT EXISTS jobs_begin ON jobs (\"%s\");\n", job_column_names[JOB_BEGIN]);
     for (; (!most || count < most) && job_row_next(ask); count++) {
         if (count && count % ROWS_A_STATEMENT == 0)
             statement_end(out);

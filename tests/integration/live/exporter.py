@@ -17,6 +17,7 @@ from exporterscene import DIRECTORY, EXPORTER, HERE, MPI, PATIENCE, RANKS, SHARE
 from exporterscene import Prometheus, ended, equal, failed, running, told, until
 from exporterserver import part_peers, part_server
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import grafana
 from livefiles import live_files
 
 
@@ -331,11 +332,7 @@ def dashboard(prometheus, number):
         query, label = names[name]["definition"].removeprefix("label_values(").removesuffix(")").rsplit(", ", 1)
         query = query.replace("$user", user).replace("$scheduler_job", "4711")
         told(f"the list of {label} has this one", any(labels.get(label) == value for labels, _ in prometheus.query(query)), query)
-    places = [(x, y) for panel in board["panels"] for g in [panel["gridPos"]] for x in range(g["x"], g["x"] + g["w"])
-              for y in range(g["y"], g["y"] + g["h"])]
-    told("panels have a place of their own, and a description",
-         len(places) == len(set(places)) and max(x for x, _ in places) == 23 and all(panel["description"] for panel in board["panels"]))
-    told("each panel has a number of its own", len({panel["id"] for panel in board["panels"]}) == len(board["panels"]))
+    equal("its panels have places, numbers and descriptions of their own", grafana.faults(board), [])
 
 
 def part_lives():

@@ -201,6 +201,24 @@ static void statement_end(FILE *out)
     fputs(";\n", out);
 }
 
+/* A job that is in one file now has no row of its parts any more. */
+static void parts_sql_print(sqlite3_stmt *ask, size_t most, FILE *out)
+{
+    size_t gone = 0;
+    sqlite3_reset(ask);
+    for (size_t count = 0; (!most || count < most) && job_row_next(ask); count++) {
+        if (sqlite3_column_type(ask, JOB_PARTS_SOURCE) != SQLITE_TEXT)
+            continue;
+        fputs(gone % ROWS_A_STATEMENT ? ",\n"
+              : gone                  ? ");\nDELETE FROM jobs WHERE source IN (\n"
+                                      : "DELETE FROM jobs WHERE source IN (\n",
+              out);
+        text_sql_print((const char *)sqlite3_column_text(ask, JOB_PARTS_SOURCE), out);
+        gone++;
+    }
+    fputs(gone ? ");\n" : "", out);
+}
+
 void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out)
 {
     size_t count = 0;
@@ -217,5 +235,6 @@ void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out)
     }
     if (count)
         statement_end(out);
+    parts_sql_print(ask, most, out);
     fputs("COMMIT;\n", out);
 }

@@ -122,7 +122,7 @@ sqlite3_stmt *job_rows_ask(struct job_table *table, const char *rest, const char
     char sql[JOB_REST_BYTES + 256];
     snprintf(sql, sizeof sql,
              "SELECT *, CASE WHEN source LIKE '/%%' THEN source ELSE (SELECT max(file) FROM files WHERE joined = 1 AND "
-             "part_of = substr(source, 5)) END FROM jobs %s",
+             "part_of = substr(source, 5)) END, (SELECT 'job ' || part_of FROM files WHERE file = source) FROM jobs %s",
              rest);
     return job_table_ask(table, sql, what);
 }

@@ -69,8 +69,9 @@ void job_table_add(struct job_table *table, const char *source, const struct sum
 
 /* Prepares a statement. Ends the tool if it is wrong: `what` says of which option it is a part. */
 sqlite3_stmt *job_table_ask(struct job_table *table, const char *sql, const char *what);
-/* Asks for rows with all columns, and after them a file of the job (JOB_FILE). `rest` is what follows FROM jobs. */
-enum { JOB_FILE = JOB_COLUMNS, JOB_REST_BYTES = 8192 };
+/* Asks for rows with all columns. After them come a file of the job, and the source that its row had while it was in
+ * parts (NULL: it is still). `rest` is what follows FROM jobs. */
+enum { JOB_FILE = JOB_COLUMNS, JOB_PARTS_SOURCE, JOB_REST_BYTES = 8192 };
 sqlite3_stmt *job_rows_ask(struct job_table *table, const char *rest, const char *what);
 /* Finds the newest job of that number, of the batch system or mpit's own, or the one of that file: such a row, at its
  * first step. NULL with a reason: there is none. */

@@ -115,6 +115,22 @@ def judge_new(index, database):
     judge.holds(NEW // 5 < wanted < COUNT / 10 and sent == wanted, f"of them {wanted} rows were sent", [sent, wanted])
 
 
+def judge_parts(index, database):
+    """A job that was in parts is in one file now: the row of its parts goes."""
+    names = [row[1] for row in database.execute("PRAGMA table_info(jobs)")]
+    row = dict(zip(names, database.execute("SELECT * FROM jobs WHERE job = ?", [f"{7:016x}"]).fetchone()))
+    parts = [f"job {COUNT:016x} of user {user}" for user in ("1000", "it's")]
+    for i, source in enumerate(parts):
+        database.execute(f"INSERT INTO jobs VALUES ({','.join('?' * len(names))})", list({**row, "source": source, "job": f"parts {i}"}.values()))
+    database.commit()
+    judge_rows(index, "two jobs in parts")
+    database.execute("DELETE FROM jobs WHERE source = ?", parts[1:])
+    database.execute(f"INSERT INTO jobs VALUES ({','.join('?' * len(names))})", list({**row, "source": "/logs/whole", "job": "whole"}.values()))
+    database.execute("INSERT INTO files VALUES ('/logs/whole', 1, 1, ?, 0, 1)", [parts[1].removeprefix("job ")])
+    database.commit()
+    judge_rows(index, "one of them in one file")
+
+
 def judge_board(index):
     """The queries with all jobs, and with some users and programs, whose sums are calculated here again."""
     with open(f"{SHARE}/grafana/mpi-history.json", encoding="utf-8") as file:
@@ -152,6 +168,7 @@ def judge_all():
     database = index_make(index)
     judge_rows(index, "a new table")
     judge_new(index, database)
+    judge_parts(index, database)
     database.execute("UPDATE jobs SET seconds = 1.5, rule = NULL, label = 'it''s' WHERE job < ?", [f"{NEW:016x}"])
     database.execute("INSERT INTO jobs SELECT 'new ' || job, " + ", ".join(
         f"'new ' || {row[1]}" if row[1] == "source" else f'"{row[1]}"' for row in database.execute("PRAGMA table_info(jobs)").fetchall()[1:]) +

@@ -222,7 +222,7 @@ static void parts_sql_print(sqlite3_stmt *ask, size_t most, FILE *out)
 void job_list_sql(sqlite3_stmt *ask, size_t most, FILE *out)
 {
     size_t count = 0;
-    fputs("BEGIN;\nCREATE TABLE IF NOT EXISTS jobs (", out);
+    fputs("BEGIN;\nSET LOCAL client_min_messages = warning;\nCREATE TABLE IF NOT EXISTS jobs (", out);
     for (int i = 0; i < JOB_COLUMNS; i++)
         fprintf(out, "%s\"%s\" %s%s", i ? ", " : "", job_column_names[i], postgres_type(column_types[i]),
                 i == JOB_SOURCE ? " PRIMARY KEY" : "");

@@ -67,8 +67,10 @@ def taken(index, *words):
     made = time.monotonic() - begin
     with open(f"{WORK}/sql", "w", encoding="utf-8") as out:
         out.write(statements.out)
-    server("psql", "-h", WORK, "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-f", f"{WORK}/sql")
-    return statements.out, made, time.monotonic() - begin - made
+    said = server("psql", "-h", WORK, "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-f", f"{WORK}/sql")
+    took = time.monotonic() - begin - made
+    judge.holds(said == "", "the server has nothing to say", said)
+    return statements.out, made, took
 
 
 def judge_rows(index, what, *words):

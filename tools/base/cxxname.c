@@ -59,7 +59,7 @@ static void scope_end(struct short_name *name)
 const char *cxx_name_short(const char *full, char text[CXX_NAME_BYTES])
 {
     struct short_name name = {.used = 0};
-    bool other = full[0] == '{' || full[0] == '<'; /* not of c++filt */
+    bool other = full[0] == '{' || full[0] == '<' || strstr(full, ".<"); /* not of c++filt: Python has f.<lambda> */
     for (const char *at = full; !other && *at && strncmp(at, " [clone", 7) != 0;) {
         if (operator_begins(full, at)) {
             operator_put(&name, at);

@@ -26,14 +26,13 @@ static void frame_put(struct database_paths *paths, uint32_t depth, const struct
                       const struct summary_frame *frame, const struct summary_frame *place)
 {
     struct database *to = paths->database;
-    const struct summary_module *module = frame->module ? &sites->modules[frame->module - 1] : NULL;
     row_begin(to, TABLE_FRAMES);
     row_signed(to, paths->last);
     row_signed(to, depth);
     row_text(to, summary_text(sites, frame->function));
     row_text(to, summary_text(sites, frame->file));
     row_known(to, frame->line > 0, frame->line);
-    row_text(to, module ? summary_text(sites, module->path) : NULL);
+    row_text(to, summary_frame_module(sites, frame));
     row_count(to, frame->address);
     row_signed(to, frame->inlined);
     row_signed(to, frame == place);

@@ -47,8 +47,7 @@ static const char *function_name(const struct summary_sites *sites, const struct
                                  char text[NAME_BYTES])
 {
     const char *name = summary_text(sites, frame->function);
-    const struct summary_module *module = frame->module ? &sites->modules[frame->module - 1] : NULL;
-    const char *path = module ? summary_text(sites, module->path) : NULL;
+    const char *path = summary_frame_module(sites, frame);
     if (name)
         snprintf(text, NAME_BYTES, "%s", name);
     else

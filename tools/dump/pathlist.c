@@ -1,5 +1,6 @@
 #include "dump/pathlist.h"
 
+#include "format/pythonplace.h"
 #include "job/jsonvalue.h"
 #include "symbols/symbols.h"
 
@@ -45,7 +46,7 @@ static json_t *pathlist_frame_json(struct symbols *symbols, const struct run_rea
     json_t *json = pathlist_line_json(place ? &place->lines[0] : &unknown), *around = json_array();
     for (unsigned i = 1; place && i < place->count; i++)
         json_array_append_new(around, pathlist_line_json(&place->lines[i]));
-    const char *path = module ? module->path : NULL;
+    const char *path = module ? python_place_file(module->path) : NULL;
     json_object_set_new(json, "inlined_into", around);
     json_object_set_new(json, "module", text_json(path));
     json_object_set_new(json, "build_id", module ? build_id_json(module) : json_null());

@@ -178,8 +178,7 @@ static void call_place_write(const struct summary_sites *sites, const struct sum
     text[0] = '\0';
     if (!frame)
         return;
-    const struct summary_module *module = frame->module ? &sites->modules[frame->module - 1] : NULL;
-    const char *file = summary_text(sites, frame->file), *path = module ? summary_text(sites, module->path) : NULL;
+    const char *file = summary_text(sites, frame->file), *path = summary_frame_module(sites, frame);
     size_t rest = site->frame_count - (size_t)(frame - &sites->frames[site->first_frame]) - 1, used;
     if (file && frame->line)
         used = (size_t)snprintf(text, CALL_PLACE_BYTES, "%.100s:%u", path_base(file), frame->line);

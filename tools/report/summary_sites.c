@@ -19,7 +19,7 @@ enum { PLACE_COLUMNS = 30 };
 
 static const char *module_of(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    const char *path = summary_frame_module(sites, frame);
     return path ? path_base(path) : NULL;
 }
 
@@ -248,7 +248,7 @@ static const char *nameless_module(const struct summary_sites *sites, const stru
 {
     const struct summary_frame *place = site_place_frame(sites, site);
     bool nameless = place && place->module && !summary_text(sites, place->function);
-    return nameless ? summary_text(sites, sites->modules[place->module - 1].path) : NULL;
+    return nameless ? summary_frame_module(sites, place) : NULL;
 }
 
 enum { HINT_LINES = 2 };
@@ -388,7 +388,7 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
 
 static json_t *frame_json(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    const char *module = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    const char *module = summary_frame_module(sites, frame);
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "function", text_json(summary_text(sites, frame->function)),
                      "file", text_json(summary_text(sites, frame->file)), "line",
                      frame->line ? json_integer(frame->line) : json_null(), "module", text_json(module), "address",

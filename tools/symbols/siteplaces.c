@@ -18,14 +18,16 @@ struct function_use {
 
 static const char *module_of(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    const char *path = summary_frame_module(sites, frame);
     return path ? path_base(path) : "";
 }
 
 /* The bindings of MPI for other languages stand between the program and MPI. */
 static bool is_binding(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    return strncmp(module_of(sites, frame), "libmpi", 6) == 0;
+    const char *module = module_of(sites, frame);
+    return strncmp(module, "libmpi", 6) == 0 ||
+           strncmp(module, "<frozen ", 8) == 0; /* import of mpi4py calls MPI_Init */
 }
 
 /* Its own functions are the interpreter, and libraries are the program. */
@@ -56,16 +58,38 @@ static bool is_main(const char *function)
     return strcmp(function, "main") == 0 || strcmp(function, "MAIN__") == 0 || strcmp(function, "_start") == 0;
 }
 
+/* A function of Python that came with Python or a package. */
+static bool is_of_package(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    static const char *const folders[] = {"<frozen ", "/lib/python3.", "/site-packages/", "/dist-packages/"};
+    const char *file = summary_frame_module(sites, frame);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (file && strstr(file, folders[i]))
+            return true;
+    return false;
+}
+
+enum { PROGRAM_PYTHON = UINT32_MAX };
+
 /* The program's module. 0: the path has no function of it but main, or an interpreter is the program. */
 static uint32_t program_of(const struct summary_sites *sites, const struct summary_site *site)
 {
     for (uint32_t i = site->frame_count; i-- > 0;) {
         const struct summary_frame *frame = &sites->frames[site->first_frame + i];
         const char *module = module_of(sites, frame), *function = summary_text(sites, frame->function);
-        if (module[0] && !is_shared_object(module) && function && !is_main(function))
+        bool python = summary_frame_is_python(sites, frame);
+        if (python && !is_of_package(sites, frame))
+            return PROGRAM_PYTHON;
+        if (!python && module[0] && !is_shared_object(module) && function && !is_main(function))
             return is_interpreter(module) ? 0 : frame->module;
     }
     return 0;
+}
+
+static bool is_of_program(const struct summary_sites *sites, const struct summary_frame *frame, uint32_t program)
+{
+    return program == PROGRAM_PYTHON ? summary_frame_is_python(sites, frame) && !is_of_package(sites, frame)
+                                     : frame->module == program;
 }
 
 bool frame_is_of_interpreter(const struct summary_sites *sites, const struct summary_frame *frame)
@@ -102,15 +126,20 @@ static bool is_wrapper(const struct summary_sites *sites, const struct summary_s
 {
     const char *name = summary_text(sites, frame->function);
     const struct function_use *use = keytable_find(uses, frame->module, frame->function);
-    return is_binding(sites, frame) || (program && frame->module != program) ||
+    return is_binding(sites, frame) || (program && !is_of_program(sites, frame, program)) ||
            (name && site->kind && strcasestr(name, call_table[site->kind].name)) ||
            (use && use->callers && !use->kinds);
 }
 
+/* A function of a library that Python calls. */
 static bool is_called_by_interpreter(const struct summary_sites *sites, const struct summary_site *site, uint32_t depth)
 {
-    return depth + 1 < site->frame_count &&
-           frame_is_of_interpreter(sites, &sites->frames[site->first_frame + depth + 1]);
+    const struct summary_frame *frame = &sites->frames[site->first_frame + depth];
+    if (depth + 1 == site->frame_count)
+        return false;
+    if (summary_frame_is_python(sites, frame + 1))
+        return frame->function && !summary_frame_is_python(sites, frame);
+    return frame_is_of_interpreter(sites, frame + 1);
 }
 
 static void site_mark(struct summary_sites *sites, const struct summary_site *site, const struct keytable *uses)

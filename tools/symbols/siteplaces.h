@@ -7,7 +7,8 @@
  *
  * These are not the place:
  *   - a binding of MPI
- *   - a function of another library, if the program has a function on the path besides main
+ *   - a function of another library, if the program has a function on the path besides main. Of a program in Python:
+ *     a function of a package, and a function of C unless it has a name and Python calls it
  *   - a function with the name of the MPI function in its own
  *   - a function below which one function of MPI is called, and that several functions call
  */

@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "format/label.h"
+#include "format/pythonplace.h"
 #include "reader/reader.h"
 #include "summaryreading.h"
 
@@ -14,6 +15,18 @@
 const char *summary_text(const struct summary_sites *sites, uint32_t place)
 {
     return place && place < sites->text_bytes ? sites->texts + place : NULL;
+}
+
+const char *summary_frame_module(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    return path ? python_place_file(path) : NULL;
+}
+
+bool summary_frame_is_python(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    return path && is_python_place(path);
 }
 
 uint32_t summary_text_add(struct summary_sites *sites, const char *text)

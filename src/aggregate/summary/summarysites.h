@@ -44,5 +44,8 @@ void summary_sites_release(struct summary *summary);
 uint32_t summary_text_add(struct summary_sites *sites, const char *text);
 /* NULL: not known. */
 const char *summary_text(const struct summary_sites *sites, uint32_t place);
+/* The file that a frame's code was loaded from, or its source in Python. NULL: not known. */
+const char *summary_frame_module(const struct summary_sites *sites, const struct summary_frame *frame);
+bool summary_frame_is_python(const struct summary_sites *sites, const struct summary_frame *frame);
 
 #endif

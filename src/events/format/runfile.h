@@ -580,7 +580,7 @@ struct provider_record {
 /*
  * Call paths: from a call of MPI to main, or to the begin of the thread. A frame is a return address: the number of its
  * module in the upper 16 bits, and the address in the module's file (address in memory - bias) in the others. Module 0
- * is code without a module. Its address is the one in memory.
+ * is code without a module. Its address is the one in memory. Functions of Python are modules, too (pythonplace.h).
  */
 enum path_flags {
     PATH_CUT = 1,       /* there are more frames than mpit_call_depth. The outermost are left out */

@@ -4,6 +4,8 @@
 #include "base/invariant.h"
 #include "native.h"
 #include "base/pages.h"
+#include "callpaths/python.h"
+#include "callpaths/pythoncode.h"
 #include "base/signals.h"
 #include "registry/paths.h"
 #include "settings/knobs.h"
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_LEAST = 64, TABLE_MOST = 1 << 17, FRAMES_BELOW = 4, FRAMES_ABOVE = 4 };
+enum { TABLE_LEAST = 64, TABLE_MOST = 1 << 17, FRAMES_BELOW = 8, FRAMES_ABOVE = 4 };
 
 _Static_assert(PATH_FRAMES_MOST + FRAMES_BELOW + FRAMES_ABOVE <= UNWIND_FRAMES_MOST, "the words are known by frame");
 
@@ -24,10 +26,12 @@ static struct {
     struct unwinder unwinder;
     struct unwind_words words;
     struct path_frames frames;
-    uint64_t site; /* the innermost of them, in memory */
+    struct python_stack python; /* count 0: the path does not go through Python */
+    uint64_t site;              /* the innermost of the frames in memory */
     struct loaded loaded;
     uint64_t pcs[UNWIND_FRAMES_MOST];
-    struct loaded own, libc; /* found when first used */
+    unsigned found;                       /* of them */
+    struct loaded own, libc, interpreter; /* found when first used */
 } finding;
 
 uint64_t callpath_generation = UINT64_C(1) << 32;
@@ -47,9 +51,9 @@ static bool callpaths_is_valid(const struct callpaths *paths)
            (slab || !paths->count);
 }
 
-static struct path_way *way_make(struct callpaths *paths, size_t words)
+static struct path_way *way_make(struct callpaths *paths, size_t words, uint32_t links)
 {
-    size_t bytes = sizeof(struct path_way) + words * sizeof(struct unwind_word);
+    size_t bytes = sizeof(struct path_way) + (words + (links + 1) / 2) * sizeof(struct unwind_word);
     struct way_slab *slab = paths->slabs;
     if (!slab || SLAB_BYTES - slab->used < bytes) {
         if (!run_memory_take(&book.run, SLAB_BYTES))
@@ -65,6 +69,7 @@ static struct path_way *way_make(struct callpaths *paths, size_t words)
     struct path_way *way = (struct path_way *)((char *)slab + slab->used);
     slab->used += bytes;
     way->end = way->word + words;
+    way->links = links;
     return way;
 }
 
@@ -90,6 +95,7 @@ bool callpaths_open(struct log *log)
     paths->table = pages_map(TABLE_LEAST * sizeof *paths->table);
     paths->mask = TABLE_LEAST - 1;
     paths->none = calloc(1, sizeof *paths->none + sizeof(struct path_cells));
+    python_find();
     if (!paths->table || !paths->none)
         return false;
     paths->none->cells = (struct path_cells *)(paths->none + 1);
@@ -108,6 +114,7 @@ static void ways_drop(struct callpaths *paths)
         run_memory_give(&book.run, SLAB_BYTES);
     }
     paths->slabs = NULL;
+    paths->unused = NULL;
     memset(paths->table, 0, (paths->mask + 1) * sizeof *paths->table);
     paths->count = 0;
 }
@@ -155,6 +162,15 @@ static unsigned outermost_drop(unsigned first, unsigned count)
     return count;
 }
 
+static uint64_t frame_of_python(const struct python_frame *frame)
+{
+    char path[MODULE_PATH_BYTES];
+    python_code_path(frame->code, path);
+    struct path_module module = {.build_id = (const uint8_t *)"", .path = path};
+    uint64_t number = path_module_number(&module);
+    return number ? number << PATH_MODULE_SHIFT | python_code_address(frame->code, frame->instruction) : 0;
+}
+
 static uint64_t frame_of(uint64_t pc)
 {
     struct loaded *loaded = &finding.loaded;
@@ -172,16 +188,52 @@ static void own_find(void)
         return;
     loaded_find((uintptr_t)own_find, &finding.own);
     loaded_find((uintptr_t)gnu_get_libc_version, &finding.libc);
+    if (python_state)
+        loaded_find((uintptr_t)python_state, &finding.interpreter);
 }
 
-/* True if the frame is the recorder's, or of a library that binds MPI to Fortran. */
+/* Bindings of MPI to Python, and what lets Python call functions of C. */
+static bool is_python_binding(const char *path)
+{
+    const char *folder = strstr(path, "/mpi4py/");
+    return (folder && native_library_named(folder, "MPI.")) || native_library_named(path, "_ctypes. libffi.");
+}
+
+/* True if the frame is the recorder's, or of a library that binds MPI to Fortran or Python. */
 static bool is_below_program(uint64_t pc)
 {
 #define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus, runtimes) fortran
     if (is_in(&finding.own, pc))
         return true;
-    return loaded_find(pc - 1, &finding.loaded) && native_library_named(finding.loaded.path, BACKENDS(FORTRAN));
+    return loaded_find(pc - 1, &finding.loaded) && (native_library_named(finding.loaded.path, BACKENDS(FORTRAN)) ||
+                                                    (finding.python.count && is_python_binding(finding.loaded.path)));
 #undef FORTRAN
+}
+
+static void path_frame_add(uint64_t frame, unsigned depth)
+{
+    struct path_frames *frames = &finding.frames;
+    if (frames->count++ < depth)
+        frames->frame[frames->count - 1] = frame;
+}
+
+/* Fills finding.frames from the frames of C. A frame that is a loop of the interpreter becomes the functions of Python that it
+ * runs, and the interpreter's own functions are left out. Returns the frame of C after the last one that is needed. */
+static unsigned frames_put(unsigned first, unsigned count, unsigned depth)
+{
+    const struct python_stack *python = &finding.python;
+    unsigned next = 0, needed = first;
+    for (unsigned i = first; i < count; i++) {
+        uintptr_t end = i + 1 < finding.found ? finding.words.stack[i + 1] : UINTPTR_MAX;
+        bool loop = next < python->count && python->frames[next].loop < end;
+        if (finding.frames.count < depth)
+            needed = i + 1;
+        for (; next < python->count && python->frames[next].loop < end; next++)
+            path_frame_add(finding.frames.count < depth ? frame_of_python(&python->frames[next]) : 0, depth);
+        if (!loop && !(python->count && is_in(&finding.interpreter, finding.pcs[i])))
+            path_frame_add(finding.frames.count < depth ? frame_of(finding.pcs[i]) : 0, depth);
+    }
+    return needed;
 }
 
 /* Unwinds the stack into finding.frames. Returns how many of finding.words tell of it. */
@@ -192,8 +244,10 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
     own_find();
     finding.unwinder.low = paths->low;
     finding.unwinder.high = paths->high;
-    unsigned found = unwind_call(&finding.unwinder, wrapper_frame(call), wrapper_cfa(call), finding.pcs,
-                                 depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
+    bool python = python_stack_read(&finding.python);
+    unsigned found = finding.found =
+        unwind_call(&finding.unwinder, wrapper_frame(call), wrapper_cfa(call), finding.pcs,
+                    python ? UNWIND_FRAMES_MOST : depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
     unsigned first = 0, count = found;
     while (first + 1 < count && first < FRAMES_BELOW && is_below_program(finding.pcs[first]))
         first++;
@@ -205,19 +259,17 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
     } else if (!flags) {
         count = outermost_drop(first, count);
     }
-    *frames = (struct path_frames){.kind = kind, .count = count - first};
-    unsigned last = count; /* whose words are needed: the first frame that was dropped tells where main is */
+    *frames = (struct path_frames){.kind = kind};
+    unsigned last = frames_put(first, count, depth); /* the first frame that was dropped tells where main is */
     if (frames->count > depth) {
         frames->count = depth;
         frames->flags = PATH_CUT;
-        last = first + depth - 1;
+        last -= !python;
     } else if (flags & SAMPLE_CUT || depth == 1) {
         frames->flags = PATH_CUT;
     } else if (flags) {
         frames->flags = flags & SAMPLE_ELSEWHERE ? PATH_ELSEWHERE : PATH_UNKNOWN;
     }
-    for (unsigned i = 0; i < frames->count; i++)
-        frames->frame[i] = frame_of(finding.pcs[first + i]);
     if (last == count && finding.words.overflow)
         last = count - 1;
     return last < found ? finding.words.until[last] : finding.words.count;
@@ -225,9 +277,22 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
 
 /* ---- ways to it -------------------------------------------------------------------------------------------------- */
 
-static struct path_way **way_place_of(const struct callpaths *paths, uintptr_t caller, uintptr_t cfa)
+/* The chain of Python of a way, behind its words. */
+static const uintptr_t *way_chain(const struct path_way *way)
 {
-    return &paths->table[callpath_place(caller, cfa) & paths->mask];
+    return (const uintptr_t *)way->end;
+}
+
+/* Calls of several functions of Python have the same stack of C. So the two innermost ones are in the place. */
+static uintptr_t chain_place(const uintptr_t *chain)
+{
+    return chain[0] ^ (chain[0] > PYTHON_CHAIN_CUT ? 3 * chain[1] : 0);
+}
+
+static struct path_way **way_place_of(const struct callpaths *paths, uintptr_t caller, uintptr_t cfa,
+                                      const uintptr_t *chain)
+{
+    return &paths->table[(callpath_place(caller, cfa) ^ (chain ? chain_place(chain) / 2 : 0)) & paths->mask];
 }
 
 static void ways_table_extend(struct callpaths *paths)
@@ -242,7 +307,8 @@ static void ways_table_extend(struct callpaths *paths)
     paths->mask = 4 * room - 1;
     for (size_t i = 0; i < room; i++)
         for (struct path_way *way = old[i], *next; way; way = next) {
-            struct path_way **place = way_place_of(paths, way->caller, wrapper_cfa(way->call));
+            const uintptr_t *chain = way->links ? way_chain(way) : NULL;
+            struct path_way **place = way_place_of(paths, way->caller, wrapper_cfa(way->call), chain);
             next = way->next;
             way->next = *place;
             *place = way;
@@ -253,11 +319,42 @@ static void ways_table_extend(struct callpaths *paths)
 /* A void way from the same call with as many words, to be used again. */
 static struct path_way *way_find_void(const struct callpaths *paths, const struct path_way *key, size_t words)
 {
-    struct path_way *way = *way_place_of(paths, key->caller, wrapper_cfa(key->call));
+    struct path_way *way = *way_place_of(paths, key->caller, wrapper_cfa(key->call), NULL);
     while (way &&
            (way->caller != key->caller || !wrapper_call_is(way->call, key->call) || way->key >> 32 == key->key >> 32 ||
             (uint32_t)way->key != (uint32_t)key->key || (size_t)(way->end - way->word) != words))
         way = way->next;
+    return way;
+}
+
+/* Ways through Python become void whenever code is freed, and perhaps no call comes by their place again. They are collected
+ * once, to be used again. Calls that are still under way are above this one on the stack. */
+static void ways_collect(struct callpaths *paths, const struct path_way *key)
+{
+    uint64_t generation = key->key >> 32;
+    if (paths->collected == generation)
+        return;
+    paths->collected = generation;
+    for (size_t i = 0; i <= paths->mask; i++)
+        for (struct path_way **at = &paths->table[i], *way; (way = *at);) {
+            if (!way->links || way->key >> 32 == generation || wrapper_cfa(way->call) > wrapper_cfa(key->call)) {
+                at = &way->next;
+                continue;
+            }
+            *at = way->next;
+            way->next = paths->unused;
+            paths->unused = way;
+            paths->count--;
+        }
+}
+
+static struct path_way *way_take_unused(struct callpaths *paths, size_t words, uint32_t links)
+{
+    struct path_way **at = &paths->unused, *way;
+    while ((way = *at) && ((size_t)(way->end - way->word) != words || way->links != links))
+        at = &way->next;
+    if (way)
+        *at = way->next;
     return way;
 }
 
@@ -268,22 +365,32 @@ static void way_words_fill(struct path_way *way, size_t words)
     memcpy(way->word, finding.words.list, words * sizeof way->word[0]);
     for (size_t i = words; i < all; i++)
         way->word[i] = (struct unwind_word){&way->word[i].value, 1};
+    memcpy((void *)(uintptr_t)way->end, finding.python.chain, way->links * sizeof finding.python.chain[0]);
+}
+
+/* Makes a way and puts it into the table. NULL: no memory. */
+static struct path_way *way_put(struct callpaths *paths, const struct path_way *key, size_t words)
+{
+    uint32_t links = finding.python.links;
+    struct path_way *way = way_take_unused(paths, words, links);
+    if (!way && !(way = way_make(paths, words, links)))
+        return NULL;
+    ways_table_extend(paths);
+    struct path_way **place =
+        way_place_of(paths, key->caller, wrapper_cfa(key->call), links ? finding.python.chain : NULL);
+    way->next = *place;
+    *place = way;
+    paths->count++;
+    return way;
 }
 
 /* Adds a way. `key`: what it is to be, without its words. NULL: no memory. */
 static struct path_way *way_add(struct callpaths *paths, const struct path_way *key, size_t words)
 {
     size_t all = words ? (words + 1) / 2 * 2 : 2;
-    struct path_way *way = way_find_void(paths, key, all);
-    if (!way) {
-        if (!(way = way_make(paths, all)))
-            return NULL;
-        ways_table_extend(paths);
-        struct path_way **place = way_place_of(paths, key->caller, wrapper_cfa(key->call));
-        way->next = *place;
-        *place = way;
-        paths->count++;
-    }
+    struct path_way *way = finding.python.links ? NULL : way_find_void(paths, key, all);
+    if (!way && !(way = way_put(paths, key, all)))
+        return NULL;
     way->key = key->key;
     way->caller = key->caller;
     way->call = key->call;
@@ -317,12 +424,29 @@ static const struct path_way *others_open(struct log *log, bool begun)
     return paths->others;
 }
 
+/* callpath_look_up for ways through Python. */
+static const struct path_way *python_look_up(struct callpaths *paths, uint64_t key, uintptr_t caller, wrapper_call call)
+{
+    const char *frame = python_frame_current();
+    const char *outer = frame ? python_pointer(frame, python_layout.previous) : NULL;
+    if (!frame)
+        return NULL;
+    uintptr_t begin[2] = {python_instruction(frame), outer ? python_instruction(outer) : PYTHON_CHAIN_END};
+    const struct path_way *way = *way_place_of(paths, caller, wrapper_cfa(call), begin);
+    while (way && (!way->links || !python_chain_holds(way_chain(way), frame) || !way_is_of(way, key, caller, call)))
+        way = way->next;
+    return way;
+}
+
 const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_call call)
 {
     struct callpaths *paths = &log->paths;
     const uint64_t *frame = wrapper_frame(call);
     unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
     struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .call = call};
+    const struct path_way *way = python_state ? python_look_up(paths, key.key | WAY_PYTHON, key.caller, call) : NULL;
+    if (way)
+        return way;
     MPIT_ASSERT(callpaths_is_valid(paths));
     if (!frame[1])
         return paths->none;
@@ -331,12 +455,17 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
     sigset_t before;
     signals_hold(&before); /* a handler that leaves by a jump would leave the lock taken */
     pthread_mutex_lock(&lock);
+    finding.python.count = finding.python.links = 0;
     size_t words = depth ? frames_find(paths, kind, call, depth) : 0;
+    if (finding.python.links) {
+        key.key |= WAY_PYTHON;
+        ways_collect(paths, &key);
+    }
     key.cells = paths->none->cells;
     key.site = depth ? finding.site : return_address(frame[1]);
     uint32_t number = depth ? path_number(&finding.frames) : 0;
     bool counted = !number || way_number(&key, log, number);
-    const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;
+    way = counted ? way_add(paths, &key, words) : NULL;
     pthread_mutex_unlock(&lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return way ? way : others_open(log, number != 0);

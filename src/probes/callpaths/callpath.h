@@ -14,6 +14,8 @@
  * ways may lead to one path: the stack may begin elsewhere. A stack that needs more words than a way has room for is cut.
  * The frames that are left are exact. When an object is unloaded, all ways become void (callpath_generation).
  *
+ * A way through Python also has the instructions of its frames (python.h).
+ *
  * The path ends at main, or where a thread begins. Frames of mpit itself and of libraries that bind MPI to Fortran
  * are left out below the program.
  *
@@ -77,8 +79,11 @@ static inline bool wrapper_call_is(wrapper_call call, wrapper_call other)
 }
 #endif
 
+/* In the key of a way that goes through Python. callpath_look_up does not know these: callpath_find looks for them. */
+#define WAY_PYTHON (UINT64_C(1) << 31)
+
 struct path_way {
-    uint64_t key;     /* callpath_generation + kind of the call */
+    uint64_t key;     /* callpath_generation + kind of the call, and WAY_PYTHON */
     uintptr_t caller; /* return address as the stack has it */
     wrapper_call call;
     const struct unwind_word *end; /* of the words: an even number, at least 2 */
@@ -87,8 +92,14 @@ struct path_way {
     uint64_t site;                 /* the innermost frame: address behind the call, in memory. 0: not known */
     struct path_cells *cells;
     uint32_t number;
+    uint32_t links; /* of its chain of Python (python.h), which is behind the words. 0: it has none */
     struct unwind_word word[];
 };
+
+static inline enum call way_kind(const struct path_way *way)
+{
+    return (enum call)(way->key & (WAY_PYTHON - 1));
+}
 
 /* Of a thread. */
 struct callpaths {
@@ -96,6 +107,8 @@ struct callpaths {
     size_t mask;
     size_t count;
     struct way_slab *slabs;        /* memory of the ways */
+    struct path_way *unused;       /* ways through Python that are void, */
+    uint64_t collected;            /* as of this generation */
     uintptr_t low, high;           /* the thread's stack */
     struct path_way *none;         /* no path is known */
     const struct path_way *others; /* no memory for more ways: of all new paths. NULL: there is */
@@ -135,14 +148,20 @@ static inline __attribute__((always_inline, no_sanitize("address"))) bool way_ho
     return true;
 }
 
-/* Returns the way to the path of a call, or NULL: there is none yet. */
+static inline __attribute__((always_inline)) bool way_is_of(const struct path_way *way, uint64_t key, uintptr_t caller,
+                                                            wrapper_call call)
+{
+    return way->caller == caller && wrapper_call_is(way->call, call) && way->key == key && way_holds(way);
+}
+
+/* Returns the way to the path of a call, or NULL: there is none yet, or it goes through Python. */
 static inline __attribute__((always_inline, no_sanitize("address"))) const struct path_way *
 callpath_look_up(const struct callpaths *paths, enum call kind, wrapper_call call)
 {
     uintptr_t caller = wrapper_frame(call)[1];
     uint64_t key = callpath_generation + kind;
     const struct path_way *way = paths->table[callpath_place(caller, wrapper_cfa(call)) & paths->mask];
-    while (way && (way->caller != caller || !wrapper_call_is(way->call, call) || way->key != key || !way_holds(way)))
+    while (way && !way_is_of(way, key, caller, call))
         way = way->next;
     return way;
 }

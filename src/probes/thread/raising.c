@@ -47,7 +47,7 @@ static uint64_t site_of(const struct log *log, enum call kind)
 {
     const struct path_way *way = log->path;
     bool recorded = !(RELAXED_LOAD(&call_modes[kind]) & MODE_QUIET);
-    return recorded && (enum call)(uint32_t)way->key == kind ? way->site : 0;
+    return recorded && way_kind(way) == kind ? way->site : 0;
 }
 
 struct message {

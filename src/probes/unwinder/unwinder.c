@@ -487,8 +487,10 @@ static unsigned callers_find(struct unwinder *u, bool exact, uint64_t *pcs, unsi
             return count;
         }
         pcs[count] = u->pc;
-        if (u->words)
-            u->words->until[count] = (uint8_t)u->words->count;
+        if (!u->words)
+            continue;
+        u->words->until[count] = (uint8_t)u->words->count;
+        u->words->stack[count] = u->registers[REGISTER_STACK];
     }
 }
 
@@ -522,6 +524,7 @@ unsigned unwind_call(struct unwinder *u, const uint64_t *frame, uintptr_t cfa, u
     words->count = 0;
     words->overflow = false;
     words->until[0] = 0;
+    words->stack[0] = cfa;
     pcs[0] = u->pc = return_address(frame[1]);
     if (!u->high || (uintptr_t)frame < u->low || (uintptr_t)frame >= u->high - 2 * sizeof *frame) {
         *flags = SAMPLE_ELSEWHERE;

@@ -62,8 +62,9 @@ enum { UNWIND_WORDS_MOST = 192, UNWIND_FRAMES_MOST = 80 };
 
 struct unwind_words {
     unsigned count;
-    bool overflow;                     /* there were more */
-    uint8_t until[UNWIND_FRAMES_MOST]; /* how many words tell of the frames up to this one */
+    bool overflow;                       /* there were more */
+    uint8_t until[UNWIND_FRAMES_MOST];   /* how many words tell of the frames up to this one */
+    uintptr_t stack[UNWIND_FRAMES_MOST]; /* the stack pointer in the frame: its part of the stack is above */
     struct unwind_word list[UNWIND_WORDS_MOST];
 };
 

@@ -167,9 +167,9 @@ typedef struct MPIX_Monitor_site {
     uint32_t frame_count;   /* 0: all calls that found no place for their path, of any function */
     const char *function;   /* "MPI_Waitall", "" = of any function */
     const uint64_t *frames; /* addresses behind the calls, in this process. The innermost first, at most
-                             * mpit_call_depth */
+                             * mpit_call_depth. 0: a function of Python */
     const char *module;     /* path of the file with the innermost frame, "" = the program, or not known */
-    uint64_t offset;        /* of the innermost frame in that file: addr2line -e FILE (offset - 1) */
+    uint64_t offset;        /* of the innermost frame in that file: addr2line -e FILE (offset - 1). 0: it is Python */
     uint64_t count, time_ns;
     uint64_t stall_time_ns;    /* part of time_ns in which MPI had nothing to do */
     uint64_t sent, sent_bytes; /* messages that its calls sent or posted, and bytes that they sent, put or wrote */

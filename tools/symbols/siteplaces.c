@@ -25,9 +25,14 @@ static const char *module_of(const struct summary_sites *sites, const struct sum
 /* The bindings of MPI for other languages stand between the program and MPI. */
 static bool is_binding(const struct summary_sites *sites, const struct summary_frame *frame)
 {
+    static const char *const names[] = {"libmpi", "_ctypes.", "libffi."};
     const char *module = module_of(sites, frame);
-    return strncmp(module, "libmpi", 6) == 0 ||
-           strncmp(module, "<frozen ", 8) == 0; /* import of mpi4py calls MPI_Init */
+    if (summary_frame_is_python(sites, frame))
+        return strncmp(module, "<frozen ", 8) == 0; /* the import of mpi4py calls MPI_Init */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(module, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
 }
 
 /* Its own functions are the interpreter, and libraries are the program. */
@@ -61,7 +66,8 @@ static bool is_main(const char *function)
 /* A function of Python that came with Python or a package. */
 static bool is_of_package(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    static const char *const folders[] = {"<frozen ", "/lib/python3.", "/site-packages/", "/dist-packages/"};
+    static const char *const folders[] = {"<frozen ", "/lib/python3.", "/lib64/python3.", "/site-packages/",
+                                          "/dist-packages/"};
     const char *file = summary_frame_module(sites, frame);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (file && strstr(file, folders[i]))
@@ -94,7 +100,7 @@ static bool is_of_program(const struct summary_sites *sites, const struct summar
 
 bool frame_is_of_interpreter(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    return is_interpreter(module_of(sites, frame));
+    return !summary_frame_is_python(sites, frame) && is_interpreter(module_of(sites, frame));
 }
 
 static bool same_function(const struct summary_frame *a, const struct summary_frame *b)
@@ -138,7 +144,7 @@ static bool is_called_by_interpreter(const struct summary_sites *sites, const st
     if (depth + 1 == site->frame_count)
         return false;
     if (summary_frame_is_python(sites, frame + 1))
-        return frame->function && !summary_frame_is_python(sites, frame);
+        return frame->function && !summary_frame_is_python(sites, frame) && !is_binding(sites, frame);
     return frame_is_of_interpreter(sites, frame + 1);
 }
 

@@ -4,8 +4,8 @@
 #include "symbols/functionstart.h"
 #include "base/keytable.h"
 #include "format/label.h"
-#include "format/pythonplace.h"
 #include "reader/regularfile.h"
+#include "symbols/pythonline.h"
 #include "symbols/storednames.h"
 #include "symbols/unitfunctions.h"
 
@@ -378,28 +378,12 @@ static unsigned scopes_fill(struct object *object, Dwarf_Die *unit, Dwarf_Addr a
     return count;
 }
 
-/* A function of Python has its names in the path of its module. */
-static unsigned python_line_fill(const char *path, uint64_t address, struct symbol_line *line)
-{
-    char text[NAME_MOST];
-    const char *function = path + sizeof PYTHON_PLACE - 1, *file = python_place_file(path);
-    size_t length = strcspn(function, ":");
-    label_clean(text, sizeof text, function, length);
-    line->function = length ? strdup(text) : NULL;
-    line->line = python_place_line(address);
-    label_clean(text, sizeof text, file, strlen(file));
-    line->file = strdup(text);
-    return 1;
-}
-
 static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct symbol_line lines[LINES_MOST + 1])
 {
     int number = 0;
     char text[NAME_MOST];
     Dwarf_Addr bias = 0;
-    if (is_python_place(object->path))
-        return python_line_fill(object->path, address, lines);
-    if (!object->module)
+    if (python_line_fill(object->path, address, lines) || !object->module)
         return 1;
     Dwarf_Die *unit = unit_of(object, address, &bias);
     unsigned count = unit ? scopes_fill(object, unit, address - bias, lines) : 0;

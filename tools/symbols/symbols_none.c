@@ -85,6 +85,8 @@ const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct
         object ? keytable_make(&symbols->places, (uint64_t)(uintptr_t)object, address, sizeof *place) : NULL;
     if (!place)
         return NULL;
+    if (!place->line.file)
+        python_line_fill(path, address, &place->line);
     place->shown = (struct symbol_place){
         .lines = &place->line, .count = 1, .module = object->base, .address = address, .start = UINT64_MAX};
     return &place->shown;

@@ -1,3 +1,4 @@
+#include "format/pythonplace.h"
 #include "monitor/changes.h"
 #include "monitor/difference.h"
 #include "registry/paths.h"
@@ -55,7 +56,7 @@ static void site_fill(MPIX_Monitor_site *site, uint64_t frames[PATH_FRAMES_MOST]
         .bytes = sizeof *site,
         .function = kind != CALL_NONE && kind < CALL_COUNT ? call_table[kind].name : "",
         .frames = frames,
-        .module = path->module ? path->module->path : "",
+        .module = path->module ? python_place_file(path->module->path) : "",
         .count = after->calls - before->calls,
         .time_ns = change_time(before->time, after->time),
         .stall_time_ns =
@@ -67,7 +68,7 @@ static void site_fill(MPIX_Monitor_site *site, uint64_t frames[PATH_FRAMES_MOST]
     };
     for (uint32_t i = 0; record && i < record->frames && i < PATH_FRAMES_MOST; i++)
         frames[site->frame_count++] = path_frame_address(record->frame[i]);
-    if (site->frame_count)
+    if (site->frame_count && !(path->module && is_python_place(path->module->path)))
         site->offset = record->frame[0] & PATH_OFFSET_MASK;
 }
 

@@ -1,6 +1,7 @@
 #include "registry/paths.h"
 
 #include "base/pages.h"
+#include "format/pythonplace.h"
 #include "base/signals.h"
 #include "site/hide.h"
 
@@ -242,5 +243,7 @@ uint64_t path_frame_address(uint64_t frame)
     lock_held(&before);
     const struct module_record *module = frame_module(frame);
     lock_left(&before);
+    if (module && is_python_place(module->path))
+        return 0;
     return (frame & PATH_OFFSET_MASK) + (module ? module->bias : 0);
 }

@@ -56,7 +56,7 @@ struct path_found {
 };
 /* Finds the records of some paths. Any thread. */
 void paths_find(struct path_found *list, size_t count);
-/* The address in memory of a frame of a record. */
+/* The address in memory of a frame of a record. 0: it is a function of Python. */
 uint64_t path_frame_address(uint64_t frame);
 
 #endif

@@ -95,7 +95,8 @@ bool callpaths_open(struct log *log)
     paths->table = pages_map(TABLE_LEAST * sizeof *paths->table);
     paths->mask = TABLE_LEAST - 1;
     paths->none = calloc(1, sizeof *paths->none + sizeof(struct path_cells));
-    python_find();
+    if (python_find())
+        callpaths_void(); /* ways without its functions */
     if (!paths->table || !paths->none)
         return false;
     paths->none->cells = (struct path_cells *)(paths->none + 1);
@@ -168,7 +169,9 @@ static uint64_t frame_of_python(const struct python_frame *frame)
     python_code_path(frame->code, path);
     struct path_module module = {.build_id = (const uint8_t *)"", .path = path};
     uint64_t number = path_module_number(&module);
-    return number ? number << PATH_MODULE_SHIFT | python_code_address(frame->code, frame->instruction) : 0;
+    return number
+               ? number << PATH_MODULE_SHIFT | (python_code_address(frame->code, frame->instruction) & PATH_OFFSET_MASK)
+               : 0;
 }
 
 static uint64_t frame_of(uint64_t pc)
@@ -188,8 +191,17 @@ static void own_find(void)
         return;
     loaded_find((uintptr_t)own_find, &finding.own);
     loaded_find((uintptr_t)gnu_get_libc_version, &finding.libc);
-    if (python_state)
-        loaded_find((uintptr_t)python_state, &finding.interpreter);
+}
+
+/* The object with the functions of the interpreter. If that is a program with functions of its own, these stay. */
+static void interpreter_find(void)
+{
+    struct loaded *loaded = &finding.interpreter;
+    if (!python_is_known() || loaded->end)
+        return;
+    loaded_find((uintptr_t)python_state, loaded);
+    if (!native_library_named(loaded->path[0] ? loaded->path : book.run.header->program, "python libpython"))
+        loaded->begin = loaded->end;
 }
 
 /* Bindings of MPI to Python, and what lets Python call functions of C. */
@@ -210,6 +222,15 @@ static bool is_below_program(uint64_t pc)
 #undef FORTRAN
 }
 
+/* How many functions of Python run below an address of the stack. */
+static unsigned python_within(uintptr_t end)
+{
+    unsigned count = 0;
+    while (count < finding.python.count && finding.python.frames[count].loop < end)
+        count++;
+    return count;
+}
+
 static void path_frame_add(uint64_t frame, unsigned depth)
 {
     struct path_frames *frames = &finding.frames;
@@ -218,20 +239,22 @@ static void path_frame_add(uint64_t frame, unsigned depth)
 }
 
 /* Fills finding.frames from the frames of C. A frame that is a loop of the interpreter becomes the functions of Python that it
- * runs, and the interpreter's own functions are left out. Returns the frame of C after the last one that is needed. */
+ * runs, and the interpreter's own functions are left out. Behind the last frame that was found come the functions of the loops
+ * that were not. Returns the frame of C after the last one that is needed. */
 static unsigned frames_put(unsigned first, unsigned count, unsigned depth)
 {
     const struct python_stack *python = &finding.python;
     unsigned next = 0, needed = first;
     for (unsigned i = first; i < count; i++) {
-        uintptr_t end = i + 1 < finding.found ? finding.words.stack[i + 1] : UINTPTR_MAX;
-        bool loop = next < python->count && python->frames[next].loop < end;
+        bool outermost = i + 1 == finding.found;
+        uintptr_t end = outermost ? UINTPTR_MAX : finding.words.stack[i + 1];
+        bool loop = !outermost && next < python->count && python->frames[next].loop < end;
         if (finding.frames.count < depth)
             needed = i + 1;
-        for (; next < python->count && python->frames[next].loop < end; next++)
-            path_frame_add(finding.frames.count < depth ? frame_of_python(&python->frames[next]) : 0, depth);
         if (!loop && !(python->count && is_in(&finding.interpreter, finding.pcs[i])))
             path_frame_add(finding.frames.count < depth ? frame_of(finding.pcs[i]) : 0, depth);
+        for (; next < python->count && python->frames[next].loop < end; next++)
+            path_frame_add(finding.frames.count < depth ? frame_of_python(&python->frames[next]) : 0, depth);
     }
     return needed;
 }
@@ -242,6 +265,7 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
     struct path_frames *frames = &finding.frames;
     uint32_t flags = 0;
     own_find();
+    interpreter_find();
     finding.unwinder.low = paths->low;
     finding.unwinder.high = paths->high;
     bool python = python_stack_read(&finding.python);
@@ -249,6 +273,8 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
         unwind_call(&finding.unwinder, wrapper_frame(call), wrapper_cfa(call), finding.pcs,
                     python ? UNWIND_FRAMES_MOST : depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
     unsigned first = 0, count = found;
+    if (flags & (SAMPLE_ELSEWHERE | SAMPLE_CUT))
+        finding.python.count = found == 1 ? 0 : python_within(finding.words.stack[found - 1]);
     while (first + 1 < count && first < FRAMES_BELOW && is_below_program(finding.pcs[first]))
         first++;
     finding.site = finding.pcs[first];
@@ -265,7 +291,7 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapp
         frames->count = depth;
         frames->flags = PATH_CUT;
         last -= !python;
-    } else if (flags & SAMPLE_CUT || depth == 1) {
+    } else if (flags & SAMPLE_CUT || finding.python.cut || depth == 1) {
         frames->flags = PATH_CUT;
     } else if (flags) {
         frames->flags = flags & SAMPLE_ELSEWHERE ? PATH_ELSEWHERE : PATH_UNKNOWN;
@@ -332,12 +358,14 @@ static struct path_way *way_find_void(const struct callpaths *paths, const struc
 static void ways_collect(struct callpaths *paths, const struct path_way *key)
 {
     uint64_t generation = key->key >> 32;
-    if (paths->collected == generation)
+    uintptr_t cfa = wrapper_cfa(key->call);
+    if (cfa < paths->low || cfa >= paths->high || (paths->collected == generation && cfa <= paths->collected_cfa))
         return;
     paths->collected = generation;
+    paths->collected_cfa = cfa;
     for (size_t i = 0; i <= paths->mask; i++)
         for (struct path_way **at = &paths->table[i], *way; (way = *at);) {
-            if (!way->links || way->key >> 32 == generation || wrapper_cfa(way->call) > wrapper_cfa(key->call)) {
+            if (!way->links || way->key >> 32 == generation || wrapper_cfa(way->call) > cfa) {
                 at = &way->next;
                 continue;
             }
@@ -444,7 +472,8 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
     const uint64_t *frame = wrapper_frame(call);
     unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
     struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .call = call};
-    const struct path_way *way = python_state ? python_look_up(paths, key.key | WAY_PYTHON, key.caller, call) : NULL;
+    uint64_t python_key = (key.key | WAY_PYTHON) + RELAXED_LOAD(&python_generation);
+    const struct path_way *way = python_is_known() ? python_look_up(paths, python_key, key.caller, call) : NULL;
     if (way)
         return way;
     MPIT_ASSERT(callpaths_is_valid(paths));
@@ -458,7 +487,7 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
     finding.python.count = finding.python.links = 0;
     size_t words = depth ? frames_find(paths, kind, call, depth) : 0;
     if (finding.python.links) {
-        key.key |= WAY_PYTHON;
+        key.key = python_key;
         ways_collect(paths, &key);
     }
     key.cells = paths->none->cells;

@@ -83,7 +83,7 @@ static inline bool wrapper_call_is(wrapper_call call, wrapper_call other)
 #define WAY_PYTHON (UINT64_C(1) << 31)
 
 struct path_way {
-    uint64_t key;     /* callpath_generation + kind of the call, and WAY_PYTHON */
+    uint64_t key;     /* callpath_generation + kind of the call. Through Python: + WAY_PYTHON + python_generation */
     uintptr_t caller; /* return address as the stack has it */
     wrapper_call call;
     const struct unwind_word *end; /* of the words: an even number, at least 2 */
@@ -108,7 +108,8 @@ struct callpaths {
     size_t count;
     struct way_slab *slabs;        /* memory of the ways */
     struct path_way *unused;       /* ways through Python that are void, */
-    uint64_t collected;            /* as of this generation */
+    uint64_t collected;            /* as of this generation, */
+    uintptr_t collected_cfa;       /* of calls from here on down the stack */
     uintptr_t low, high;           /* the thread's stack */
     struct path_way *none;         /* no path is known */
     const struct path_way *others; /* no memory for more ways: of all new paths. NULL: there is */

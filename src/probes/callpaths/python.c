@@ -1,9 +1,10 @@
 #include "callpaths/python.h"
 
-#include "callpaths/callpath.h"
 #include "site/hide.h"
+#include "unwinder/loaded.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 /* Sources: CPython, Include/internal/pycore_frame.h, Include/cpython/pystate.h, code.h and unicodeobject.h. */
@@ -42,23 +43,24 @@ enum owner { OWNER_GENERATOR = 1, OWNER_STACK = 3 };
 
 struct python_layout python_layout;
 const char *(*python_state)(void);
+uint64_t python_generation;
 static const char *code_type;
 static void (*code_free)(void *code);
 
-/* Code objects that ways go through, by hash. It may say so of others, too. */
-enum { SEEN_BITS = 1 << 16 };
-static uint8_t seen[SEEN_BITS];
+/* Code objects that paths went through, by hash. It may say so of others, too. */
+enum { SEEN_PLACES = 1 << 16 };
+static uint8_t seen[SEEN_PLACES];
 
 static uint8_t *seen_place(const void *code)
 {
-    return &seen[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 20) % SEEN_BITS];
+    return &seen[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 20) % SEEN_PLACES];
 }
 
 /* Another code object may get its address. */
 static void code_freed(void *code)
 {
     if (__atomic_load_n(seen_place(code), __ATOMIC_RELAXED))
-        callpaths_void();
+        __atomic_add_fetch(&python_generation, UINT64_C(1) << 32, __ATOMIC_RELEASE);
     code_free(code);
 }
 
@@ -99,20 +101,39 @@ static bool layout_find(struct python_layout *layout, unsigned long version)
     }
 }
 
-void python_find(void)
+/* True if the address is in the same object as the interpreter. Builds with other structures have something else there. */
+static bool is_of_interpreter(const void *address, const void *of)
 {
-    bool wanted = !python_state && !hides(HIDE_FUNCTIONS | HIDE_PROGRAM);
-    const unsigned long *version = wanted ? dlsym(RTLD_DEFAULT, "Py_Version") : NULL;
-    if (!version || !layout_find(&python_layout, *version))
-        return;
-    code_type = dlsym(RTLD_DEFAULT, "PyCode_Type");
-    void *state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
-    if (!code_type || !state)
-        return;
+    struct loaded loaded;
+    uintptr_t at = (uintptr_t)address;
+    return loaded_find((uintptr_t)of, &loaded) && at >= loaded.begin && at < loaded.end;
+}
+
+static bool python_open(void)
+{
+    const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
+    void *state = version ? dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState") : NULL;
+    code_type = state ? dlsym(RTLD_DEFAULT, "PyCode_Type") : NULL;
+    if (!code_type || !layout_find(&python_layout, *version))
+        return false;
     void (**destructor)(void *) = (void (**)(void *))(uintptr_t)(code_type + TYPE_DESTRUCTOR);
     code_free = *destructor;
+    if (!is_of_interpreter((const void *)(uintptr_t)code_free, state))
+        return false;
     __atomic_store_n(destructor, code_freed, __ATOMIC_RELEASE);
-    python_state = (const char *(*)(void))state;
+    __atomic_store_n(&python_state, (const char *(*)(void))state, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool python_find(void)
+{
+    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+    if (python_is_known() || hides(HIDE_FUNCTIONS | HIDE_PROGRAM))
+        return false;
+    pthread_mutex_lock(&once);
+    bool found = !python_is_known() && python_open();
+    pthread_mutex_unlock(&once);
+    return found;
 }
 
 /* Frames that are just being made, and those that stand for a loop, are no functions (_PyFrame_IsIncomplete). */
@@ -134,29 +155,38 @@ static void loop_end(struct python_stack *stack, unsigned first, const char *loo
         stack->frames[i].loop = (uintptr_t)loop;
 }
 
+static void frame_read(struct python_stack *stack, const char *frame)
+{
+    const char *code = python_pointer(frame, python_layout.code);
+    uintptr_t instruction = python_instruction(frame);
+    stack->chain[stack->links++] = instruction;
+    if (!is_function(frame, code, instruction))
+        return;
+    stack->frames[stack->count++] = (struct python_frame){.code = code, .instruction = instruction};
+    __atomic_store_n(seen_place(code), 1, __ATOMIC_RELAXED);
+}
+
 bool python_stack_read(struct python_stack *stack)
 {
-    const char *frame = python_state ? python_frame_current() : NULL;
-    const char *loop = frame && python_layout.outer ? python_pointer(python_state(), python_layout.holder) : NULL;
+    bool marks = !python_layout.outer; /* a frame marks each loop. Else the loops are in a list of their own */
+    const char *frame = python_is_known() ? python_frame_current() : NULL;
+    const char *loop = frame && !marks ? python_pointer(python_state(), python_layout.holder) : NULL;
     unsigned first = 0;
-    stack->count = stack->links = 0;
-    for (; frame && stack->links < PYTHON_FRAMES_MOST; frame = python_pointer(frame, python_layout.previous)) {
-        const char *code = python_pointer(frame, python_layout.code);
-        uintptr_t instruction = python_instruction(frame);
-        stack->chain[stack->links++] = instruction;
-        if (is_function(frame, code, instruction))
-            stack->frames[stack->count++] = (struct python_frame){.code = code, .instruction = instruction};
-        bool marked = !python_layout.outer && *(const uint8_t *)(frame + python_layout.owner) == OWNER_STACK;
-        if (!marked && !(python_layout.outer && *(const bool *)(frame + python_layout.entry)))
+    *stack = (struct python_stack){0};
+    for (; frame && (!stack->cut || first < stack->count); frame = python_pointer(frame, python_layout.previous)) {
+        stack->cut = stack->links == PYTHON_FRAMES_MOST;
+        if (!stack->cut)
+            frame_read(stack, frame);
+        if (*(const uint8_t *)(frame + (marks ? python_layout.owner : python_layout.entry)) !=
+            (marks ? OWNER_STACK : true))
             continue;
-        loop_end(stack, first, marked ? frame : loop);
-        loop = marked ? NULL : python_pointer(loop, python_layout.outer);
+        loop_end(stack, first, marks ? frame : loop);
+        loop = marks || !loop ? NULL : python_pointer(loop, python_layout.outer);
         first = stack->count;
     }
-    stack->count = first; /* the others have no loop that was found */
     if (stack->links)
-        stack->chain[stack->links++] = frame ? PYTHON_CHAIN_CUT : PYTHON_CHAIN_END;
-    for (unsigned i = 0; i < stack->count; i++)
-        __atomic_store_n(seen_place(stack->frames[i].code), 1, __ATOMIC_RELAXED);
+        stack->chain[stack->links++] = stack->cut ? PYTHON_CHAIN_CUT : PYTHON_CHAIN_END;
+    stack->cut |= first < stack->count;
+    stack->count = first; /* the others have no loop that was found */
     return stack->count > 0;
 }

@@ -1,6 +1,6 @@
 /*
  * The interpreter of Python, if the process has one: the frames of a thread, read without running Python and without its
- * lock. A thread in a call of MPI does not change its frames.
+ * lock. A thread changes its frames itself, and not while it is in a call of MPI.
  *
  *     thread state ──> frame ──> frame ──> ...      the innermost first
  *                        │ code object, instruction
@@ -8,11 +8,11 @@
  *              function, file, line (pythoncode.h)
  *
  * A frame holds its code object. So an instruction stands for a place, until the code object is freed. Then all ways
- * through it become void: the destructor of code objects is replaced by one that says so (code_freed).
+ * through Python become void (python_generation): the destructor of code objects is replaced by one that says so.
  *
  * Known: CPython 3.11 and 3.12 by a table, 3.13 by what the interpreter tells of itself (_Py_DebugOffsets). With any other
- * version, and in builds without the global lock, there are no frames of Python. A thread of a second interpreter has the
- * frames of the first.
+ * version, and in builds without the global lock, there are no frames of Python. Of a thread with several interpreters, one may be
+ * missing.
  *
  * Who may run with whom: python_find: not in signal handlers. All others: any thread, async-signal-safe.
  */
@@ -35,8 +35,11 @@ struct python_layout {
     uint64_t text, wide_text;                             /* of a string: ASCII characters, others */
 };
 extern LIBRARY_LOCAL struct python_layout python_layout;
-/* Returns the thread state of this thread, or NULL. NULL: the process has no interpreter that is known. */
+/* Returns the thread state of this thread, or NULL. NULL: the process has no interpreter that is known. Set once, after the
+ * layout. */
 extern LIBRARY_LOCAL const char *(*python_state)(void);
+/* Changes when a code object is freed that paths went through. It is added to the keys of ways through Python. */
+extern LIBRARY_LOCAL uint64_t python_generation;
 
 struct python_frame {
     const char *code;
@@ -48,18 +51,23 @@ enum { PYTHON_FRAMES_MOST = 128 };
 /* After the last instruction of a chain: the thread has no more frames, or the others do not matter. */
 enum { PYTHON_CHAIN_END, PYTHON_CHAIN_CUT };
 
-/* All instructions of a thread, with those of frames that are no functions. */
 struct python_stack {
-    unsigned count; /* of frames */
-    struct python_frame frames[PYTHON_FRAMES_MOST];
-    unsigned links; /* of the chain, with its mark */
+    unsigned count;                                 /* of functions. The outer ones may be missing: */
+    bool cut;                                       /* then this is set */
+    struct python_frame frames[PYTHON_FRAMES_MOST]; /* the functions */
+    unsigned links; /* of the chain: instructions of all frames, also of those that are no functions, and a mark */
     uintptr_t chain[PYTHON_FRAMES_MOST + 1];
 };
 
-/* Looks for an interpreter. */
-void python_find(void);
+/* Looks for an interpreter. Returns true if it found one now. */
+bool python_find(void);
+/* True if there is one. */
+static inline bool python_is_known(void)
+{
+    return __atomic_load_n(&python_state, __ATOMIC_ACQUIRE) != NULL;
+}
 
-/* Reads the frames of this thread. False: it has none. */
+/* Reads the frames of this thread. False: none is a function. */
 bool python_stack_read(struct python_stack *stack);
 
 static inline const char *python_pointer(const char *object, uint64_t offset)

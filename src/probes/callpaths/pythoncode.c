@@ -21,37 +21,38 @@ static uint32_t string_character(const char *data, unsigned kind, uint64_t at)
     return memcpy(&four, data + 4 * at, sizeof four), four;
 }
 
-static size_t utf8_put(uint32_t character, char bytes[4])
+static size_t utf8_bytes(uint32_t character)
 {
-    if (character < 0x80) {
-        bytes[0] = (char)character;
-        return 1;
-    }
-    size_t count = character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    return character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+}
+
+static void utf8_put(uint32_t character, char *bytes)
+{
+    size_t count = utf8_bytes(character);
     for (size_t i = count; --i > 0; character >>= 6)
         bytes[i] = (char)(0x80 | (character & 0x3f));
-    bytes[0] = (char)(0xf00 >> count | character);
-    return count;
+    bytes[0] = (char)(count == 1 ? character : 0xf00 >> count | character);
 }
 
 /* Copies a string as UTF-8. What does not fit is left out: at its end, or at its begin. */
 static void string_copy(const char *string, char *to, size_t bytes, bool end)
 {
-    uint64_t length = (uint64_t)(uintptr_t)python_pointer(string, OBJECT_SIZE);
+    uint64_t length = (uint64_t)(uintptr_t)python_pointer(string, OBJECT_SIZE), first = 0, last = 0, used = 0;
     uint32_t state;
     memcpy(&state, string + STRING_STATE, sizeof state);
     unsigned kind = state >> 2 & 7;
     bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
     const char *data = string + (ascii ? python_layout.text : python_layout.wide_text);
-    size_t most = (bytes - 1) / (ascii ? 1 : 4), used = 0;
     length = compact ? length : 0;
-    for (uint64_t at = end && length > most ? length - most : 0; at < length; at++) {
-        char encoded[4];
-        size_t count = utf8_put(string_character(data, kind, at), encoded);
-        if (used + count >= bytes)
+    for (last = length; last > 0 && used < bytes; last--)
+        used += utf8_bytes(string_character(data, kind, last - 1));
+    first = end ? last + (used >= bytes) : 0;
+    for (used = 0; first < length; first++) {
+        uint32_t character = string_character(data, kind, first);
+        if (used + utf8_bytes(character) >= bytes)
             break;
-        memcpy(to + used, encoded, count);
-        used += count;
+        utf8_put(character, to + used);
+        used += utf8_bytes(character);
     }
     to[used] = '\0';
 }

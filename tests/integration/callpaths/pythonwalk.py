@@ -80,7 +80,7 @@ def nested(level):
 
 @step
 def recursive(level, depth=0):
-    if depth < draw.randrange(1, 90):
+    if depth < draw.randrange(1, draw.choice((20, 90, 200))):
         recursive(level, depth + 1)
     probe(note(), *REST)
 

@@ -55,7 +55,7 @@ _mpit_value() {
     --html | --sqlite | --perfetto | --pprof | --load) _mpit_files ;;
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
-    --export) _mpit_words 'goal simgrid' ;;
+    --export) _mpit_words 'goal simgrid placement' ;;
     --trace-policy) _mpit_words 'stop ring' ;;
     --clock-sync) _mpit_words 'tcp none' ;;
     --filter | --functions) _mpit_filter ;;

@@ -12,6 +12,7 @@ const FIGURES = [
   ["ranks", "Ranks", ranksFigure],
   ["functions", "Functions", functionsFigure],
   ["matrix", "Pairs", matrixFigure],
+  ["nodes", "Nodes", nodesFigure],
   ["sizes", "Sizes", sizesFigure],
   ["communicators", "Communicators", commsFigure],
   ["samples", "Samples", samplesFigure],

@@ -193,3 +193,32 @@ function matrixFigure(job) {
           " of point-to-point traffic on all communicators, counted where they were sent; " +
               "collectives are not included." + unplaced + rowsNote(matrix)));
 }
+
+/* Messages inside nodes and between them. */
+function nodesFigure(job) {
+  const {placement, node_traffic: traffic} = job.summary;
+  if (!placement || !traffic.length) return null;
+  const columns = [
+    {title: "From", kind: "text", class: "brief", value: (link) => link.from},
+    {title: "To", kind: "text", class: "brief", value: (link) => link.to},
+    {title: "Messages", kind: "count", key: "messages", value: (link) => link.messages},
+    {title: "Bytes", kind: "bytes", key: "bytes", value: (link) => link.bytes}
+  ];
+  const better = placement.better_between_bytes, gain = placement.gain_seconds;
+  const order = better === null ? ["No order of the ranks was found that saves a tenth of the bytes between nodes."] : [
+    "A better order of the ranks has ", figureOf("span", "bytes", better, {"data-total": "better"}),
+    " between nodes (mpit-dump --export placement). ",
+    gain === null ? "What it gains is not known: " + placement.gain_unknown + "." :
+                    "By a replay the run is " + textOfNs(1e9 * gain) + " shorter with it."
+  ];
+  return figure(
+      "nodes", "Messages by node",
+      textOfShare(placement.between_bytes / (placement.inside_bytes + placement.between_bytes || 1)) +
+          " of the bytes go between nodes",
+      table("nodes", columns, [...traffic].sort((a, b) => b.bytes - a.bytes), 12),
+      make(
+          "p", {class: "note"}, "Inside nodes ",
+          figureOf("span", "bytes", placement.inside_bytes, {"data-total": "inside"}), ", between nodes ",
+          figureOf("span", "bytes", placement.between_bytes, {"data-total": "between"}),
+          ", without collectives and windows. ", ...order));
+}

@@ -235,6 +235,8 @@ struct analysis {
     double *work_ns;        /* and in them, without waits, likewise */
     double recorded_ns;     /* of all ranks. Of it: */
     double unknown_ns;      /* work of calls whose needs are not known */
+    uint64_t moved;         /* messages that come from another kind of place in CURE_PLACEMENT, */
+    uint64_t moved_unknown; /* and those of them whose time there is not known */
     bool no_memory;
     const struct analysis_watch *watch; /* or NULL */
 };

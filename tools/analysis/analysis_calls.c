@@ -569,8 +569,9 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
     if (receive->done_shown)
         analysis_flow_tell(analysis, receive);
     if (!analysis->plan && receive->begun.ns >= lane->begin_ns && lane->end_ns > receive->begun.ns &&
-        receive->bytes != UINT64_MAX && network_is_between(&analysis->job, source, lane->process->world_rank))
-        network_add(&analysis->network, receive->bytes, lane->end_ns - receive->begun.ns);
+        receive->bytes != UINT64_MAX)
+        network_add(&analysis->network, &analysis->job, source, lane->process->world_rank,
+                    (struct large_message){lane->end_ns - receive->begun.ns, receive->bytes});
     blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm,
                 &(struct arrival){receive->begun, receive->envelope.source}, NULL);
     if (receive->goes_on && receive->bytes != UINT64_MAX && receive->bytes >= PROGRESS_BYTES)

@@ -16,6 +16,10 @@ enum { SEND_GAPS = 10 };
 /* A thread slept until another one left MPI if the two times differ by less than this part of the computation. */
 enum { SIBLING_PARTS = 10 };
 
+/* A send of so many bytes that took this part of the usual time of its message lasted until that had come. */
+enum { SENT_BYTES = 4096 };
+#define SENT_SHARE 0.5
+
 enum { LANE_VECTORS = 6 }; /* of a clock, and of a probe */
 
 /* Calls do no work there. */
@@ -47,7 +51,7 @@ int worlds_open(struct analysis_lanes *lanes)
     lanes->worlds = lanes->analysis->paths.times = count;
     lanes->analysis->paths.only_times = lanes->analysis->plan != NULL;
     lanes->zero_ns = job_begin_ns(lanes->analysis);
-    lanes->rounds = calloc(lanes->analysis->comms.count + 1, 1);
+    lanes->rounds = calloc(2 * lanes->analysis->comms.count + 1, 1);
     lanes->need = calloc(count, sizeof *lanes->need);
     lanes->before = calloc(count, sizeof *lanes->before);
     lanes->times = calloc((lanes->capacity + 1) * LANE_VECTORS * count, sizeof *lanes->times);
@@ -375,6 +379,8 @@ static void need_add_but(struct analysis_lanes *lanes, const double *times, worl
 struct way {
     unsigned messages; /* one after the other */
     uint64_t bytes;
+    double ns, placed_ns; /* if the plan has another order of ranks: its usual time, and in that order */
+    bool awaited;         /* what the call took beyond the usual time is its way, too */
 };
 
 /* The same for something that comes over the network: in a world with another network it comes earlier or later. The recorded
@@ -383,25 +389,46 @@ static void need_add_over(struct analysis_lanes *lanes, const struct analysis_la
                           world_set without, struct way way)
 {
     const struct world_plan *plan = lanes->analysis->plan;
-    if (!times || !plan || !plan->changes) {
+    if (!times || !plan || (!plan->changes && !plan->placed)) {
         need_add_but(lanes, times, without);
         return;
     }
     double come[WORLDS_MOST], bytes = (double)way.bytes;
     double most = world_time(lanes, lane->end_ns) - times[WORLD_RECORDED],
-           took = way.messages * plan->latency_ns + bytes * plan->byte_ns;
-    took = took < most ? took : most > 0 ? most : 0;
+           took = plan->changes ? way.messages * plan->latency_ns + bytes * plan->byte_ns : way.ns;
+    took = took < most && !way.awaited ? took : most > 0 ? most : 0;
     for (size_t k = 0; k < lanes->worlds; k++) {
-        double more = way.messages * plan->changes[k].latency_ns + bytes * plan->changes[k].byte_ns;
+        double more = plan->changes ? way.messages * plan->changes[k].latency_ns + bytes * plan->changes[k].byte_ns : 0;
         come[k] = times[k] + (took + more > 0 ? took + more : 0);
     }
+    for (unsigned k = WORLD_FREE_LEAST; !plan->changes && k <= WORLD_FREE_MOST; k++)
+        come[k] = times[k];
+    for (world_set rest = way.placed_ns != way.ns ? plan->placed : 0; rest; rest &= rest - 1)
+        come[__builtin_ctzll(rest)] = times[__builtin_ctzll(rest)] + way.placed_ns;
     need_add_but(lanes, come, without);
+}
+
+/* The time of a message on its way, and in another order of ranks. */
+static void way_place(struct analysis *analysis, struct way *way, const struct envelope *envelope, uint64_t bytes)
+{
+    const struct world_plan *plan = analysis->plan;
+    int32_t one = envelope->source, other = envelope->dest;
+    bool between = plan->hosts[one] != plan->hosts[other], then = plan->better_hosts[one] != plan->better_hosts[other];
+    double ns = one != other ? transfer_ns(plan->times, between, bytes) : 0;
+    double there = between != then ? transfer_ns(plan->times, then, bytes) : ns;
+    analysis->moved += between != then;
+    analysis->moved_unknown += there < 0;
+    way->ns = ns > 0 ? ns : 0;
+    way->placed_ns = there >= 0 && ns >= 0 ? there : way->ns;
 }
 
 static struct way message_way(const struct analysis_lanes *lanes, const struct envelope *envelope, uint64_t bytes)
 {
     bool between = network_is_between(&lanes->analysis->job, envelope->source, envelope->dest);
-    return (struct way){between, between && bytes != UINT64_MAX ? bytes : 0};
+    struct way way = {.messages = between, .bytes = between && bytes != UINT64_MAX ? bytes : 0};
+    if (lanes->analysis->plan && lanes->analysis->plan->placed)
+        way_place(lanes->analysis, &way, envelope, bytes != UINT64_MAX ? bytes : 0);
+    return way;
 }
 
 /* What a call needs, or not. */
@@ -433,42 +460,70 @@ static bool send_is_synchronous(unsigned function)
     return function == CALL_MPI_Ssend || function == CALL_MPI_Issend || function == CALL_MPI_Ssend_init;
 }
 
+/* A large send that lasted about as long as its transfer needs the network. Others were kept by the library. */
+static void need_send_over(struct analysis_lanes *lanes, const struct analysis_lane *lane,
+                           const struct message *message, struct way way)
+{
+    const double *times = path_times(message->begun.path);
+    way.awaited = way.placed_ns != way.ns;
+    double took = times ? world_time(lanes, lane->end_ns) - times[WORLD_RECORDED] : 0;
+    if (message->bytes >= SENT_BYTES && took > SENT_SHARE * way.ns)
+        need_add_over(lanes, lane, times, 0, way);
+}
+
 /* A standard send needs its receive if the recorded call returned only after that was posted. */
 void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                unsigned function, const struct moment *posted)
 {
+    struct way way = message_way(lanes, &message->envelope, message->bytes);
+    way.bytes = 0;
+    if (lanes->analysis->plan && lanes->analysis->plan->placed)
+        need_send_over(lanes, lane, message, way);
     if (send_is_synchronous(function) && !posted)
         rank_may_need(lanes, message->envelope.dest);
     else if (posted && (send_is_synchronous(function) || (posted->ns > lane->begin_ns && posted->ns < lane->end_ns)))
         need_add_over(lanes, lane, path_times(posted->path),
-                      lanes->analysis->plan ? lanes->analysis->plan->receives_early : 0,
-                      message_way(lanes, &message->envelope, 0));
+                      lanes->analysis->plan ? lanes->analysis->plan->receives_early : 0, way);
 }
 
 /* The parts of a partitioned message come at any time after its begin. */
 void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive)
 {
     const struct world_plan *plan = lanes->analysis->plan;
+    struct way way =
+        receive->matched ? message_way(lanes, &receive->envelope, receive->bytes) : (struct way){.messages = 0};
+    way.awaited = way.placed_ns != way.ns && (double)lane->begin_ns < (double)receive->begun.ns + way.ns;
     if (receive->matched)
         need_add_over(lanes, lane, path_times(receive->begun.path),
                       !plan                           ? 0
                       : receive->envelope.partitioned ? plan->at_once
                                                       : plan->at_once | plan->any_order,
-                      message_way(lanes, &receive->envelope, receive->bytes));
+                      way);
     order_received(lanes, lane, receive);
     if (!receive->matched || receive->envelope.partitioned)
         rank_may_need(lanes, receive->envelope.source);
 }
 
-/* A neighbor collective has one round. */
-static unsigned gathering_rounds(struct analysis_lanes *lanes, const struct gathering *gathering)
+/* A neighbor collective has one round. In another order of ranks a communicator may have more or fewer hosts. */
+static struct way gathering_way(struct analysis_lanes *lanes, const struct gathering *gathering, uint64_t bytes)
 {
-    uint8_t *rounds = &lanes->rounds[gathering->comm];
-    if (!lanes->analysis->plan || !lanes->analysis->plan->changes)
-        return 0;
+    const struct world_plan *plan = lanes->analysis->plan;
+    const struct trace_comm *comm = &lanes->analysis->comms.list[gathering->comm];
+    uint8_t *rounds = &lanes->rounds[gathering->comm], *then = rounds + lanes->analysis->comms.count;
+    if (!plan || (!plan->changes && !plan->placed))
+        return (struct way){.messages = 0};
     if (!*rounds)
-        *rounds = (uint8_t)(1 + network_rounds(&lanes->analysis->job, &lanes->analysis->comms.list[gathering->comm]));
-    return gathering->form == FORM_NEIGHBORS && *rounds > 1 ? 1 : *rounds - 1u;
+        *rounds = (uint8_t)(1 + network_rounds(&lanes->analysis->job, comm));
+    if (!*then && plan->placed)
+        *then = (uint8_t)(1 + network_rounds_on(plan->better_hosts, plan->host_count, comm));
+    unsigned now = gathering->form == FORM_NEIGHBORS && *rounds > 1 ? 1 : *rounds - 1u;
+    struct way way = {.messages = now, .bytes = now ? bytes : 0};
+    if (plan->placed && *then != *rounds && gathering->form != FORM_NEIGHBORS) {
+        double ns = transfer_ns(plan->times, true, 0);
+        way.ns = ns > 0 ? now * ns : 0;
+        way.placed_ns = ns > 0 ? (*then - 1u) * ns : 0;
+    }
+    return way;
 }
 
 void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct gathering *gathering,
@@ -482,9 +537,9 @@ void need_gathered(struct analysis_lanes *lanes, const struct analysis_lane *lan
         may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
     } else if (known == CAUSE_KNOWN) {
         double times[WORLDS_MOST] = {0};
-        unsigned rounds = gathering_rounds(lanes, gathering);
+        struct way way = gathering_way(lanes, gathering, bytes);
         gathering_need(gathering, who, blocks ? lane->clock.times : NULL, times, lanes->worlds);
-        need_add_over(lanes, lane, times, 0, (struct way){rounds, rounds ? bytes : 0});
+        need_add_over(lanes, lane, times, 0, way);
     }
 }
 

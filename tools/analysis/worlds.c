@@ -60,6 +60,9 @@ static void cure_enter(struct world_plan *plan, const struct cure *cure, world_s
     case CURE_ON_PROCESSOR:
         plan->on_processor |= world;
         break;
+    case CURE_PLACEMENT:
+        plan->placed |= world;
+        break;
     default:
         if (cure->segment < plan->segment_count)
             plan->segments[cure->segment] |= world;

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct transfer_times;
 struct segments;
 
 enum { WORLD_RECORDED, WORLD_FREE_LEAST, WORLD_FREE_MOST, WORLDS_FIXED, WORLDS_MOST = 40 };
@@ -70,7 +71,12 @@ struct world_plan {
     world_set *segments;                /* worlds that change a segment, by its number */
     world_set free[CALL_GROUPS], cheap[CALL_GROUPS];
     world_set receives_early, posts_early, sends_early, progress, locks_short, even, even_work, at_once, any_order;
-    world_set on_processor;
+    world_set on_processor, placed;
+    /* Of the order of ranks in CURE_PLACEMENT. NULL: there is none. Then: */
+    const uint32_t *better_hosts; /* host of each rank, below host_count. As it is now: */
+    const uint32_t *hosts;
+    size_t host_count;
+    const struct transfer_times *times; /* of the run's messages */
 };
 
 /* Fills in the sets. Returns 0, or -1 without memory. */

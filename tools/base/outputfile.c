@@ -216,3 +216,26 @@ int output_name_close(const char *path, int failed, char error[OUTPUT_ERROR_BYTE
     signals_return();
     return result;
 }
+
+int output_directory_make(const char *directory, char error[OUTPUT_ERROR_BYTES])
+{
+    if (mkdir(directory, 0777) == 0)
+        return 0;
+    snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be created: %s; allowed is a new directory", directory,
+             strerror(errno));
+    return -1;
+}
+
+FILE *output_file_open_in(const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return output_file_open(path, error);
+}
+
+int output_file_close_in(FILE *file, const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return output_file_close(file, path, 0, error);
+}

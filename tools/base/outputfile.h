@@ -17,6 +17,12 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
  * the reason in `error`. A reason that is already there stays. */
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
+/* Makes a directory, which must be new. Returns 0, or -1 with the reason in `error`. */
+int output_directory_make(const char *directory, char error[OUTPUT_ERROR_BYTES]);
+/* The same two for a file in it. The close takes no failure. */
+FILE *output_file_open_in(const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES]);
+int output_file_close_in(FILE *file, const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES]);
+
 /* For a library that opens files by their names. The file must be new. Returns its temporary name: an empty file, which
  * is removed after an interrupt. NULL: error has the reason. */
 const char *output_name_open(const char *path, char error[OUTPUT_ERROR_BYTES]);

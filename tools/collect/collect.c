@@ -132,7 +132,7 @@ static int sum_write(const struct work *work, struct job_writer *writer, struct 
         if (kind == SECTION_TOTAL ? runs[i].brought : !is_kept(&runs[i]) && !runs[i].brought)
             good = run_add_to(&whole, &runs[i]);
     if (good && runs[0].brief && run_size(&runs[0].reader.header) > 0)
-        work->wish->traced(work->spool->path, whole.job, &whole.traced);
+        work->wish->traced(work->spool->path, &whole);
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
     good = good && site_names_find(&whole, NULL) == 0;
     errno = ENOMEM;

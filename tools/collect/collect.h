@@ -38,14 +38,14 @@ enum collect_join {
     JOIN_ALL
 };
 
-struct summary_traced;
+struct summary;
 struct collect_wish {
     int wait_ms;      /* for the lock, at most */
     int idle_seconds; /* only files without a write for so many seconds */
     enum collect_join join;
     void (*visible)(void); /* may be NULL */
     /* Makes the figures of a job with brief traces, all of whose processes are in the spool. NULL: such traces are kept. */
-    void (*traced)(const char *spool, uint64_t job, struct summary_traced *traced);
+    void (*traced)(const char *spool, struct summary *summary);
     void (*waiting)(void); /* called if another process has the lock for long. May be NULL */
 };
 

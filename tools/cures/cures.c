@@ -1,6 +1,7 @@
 #include "cures/cures.h"
 
 #include "cures/passfigures.h"
+#include "placement/placement.h"
 #include "summary/hostload.h"
 #include "summary/summarysites.h"
 
@@ -38,6 +39,8 @@ struct cure_search {
     double *had;                    /* by rank: the share of the time that it had a processor, of what it wanted */
     uint8_t *groups;
     double *usual_ns;
+    uint32_t *hosts, *better_hosts; /* by rank, if another order of ranks is tried */
+    struct transfer_times times;
     struct cure tried[WORLDS_MOST];
     size_t tried_count;
     struct world base; /* the cures found so far */
@@ -177,6 +180,8 @@ static void search_release(struct cure_search *search)
     free(search->delay_shares);
     free(search->groups);
     free(search->usual_ns);
+    free(search->hosts);
+    free(search->better_hosts);
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------------- */
@@ -213,11 +218,29 @@ static void segments_try(struct cure_search *search)
     }
 }
 
+static void placement_try(struct cure_search *search)
+{
+    const struct summary *summary = search->summary;
+    size_t size = (size_t)search->analysis->job.size;
+    if (!placement_is_better(&summary->traced.placement) || size != summary->row_count)
+        return;
+    search->hosts = calloc(size, sizeof *search->hosts);
+    search->better_hosts = calloc(size, sizeof *search->better_hosts);
+    for (size_t r = 0; search->hosts && search->better_hosts && r < size; r++) {
+        search->hosts[r] = summary->rows[r].host;
+        search->better_hosts[r] = summary->rows[r].better_host;
+    }
+    transfer_times_find(&search->times, &search->analysis->network);
+    if (search->hosts && search->better_hosts)
+        try_add(search, (struct cure){CURE_PLACEMENT, 0, -1, GROUP_NONE, 0});
+}
+
 static void candidates_make(struct cure_search *search)
 {
     static const enum cure_kind kinds[CALL_GROUPS] = {
         [GROUP_SMALL_MESSAGES] = CURE_CHEAP, [GROUP_SMALL_COLLECTIVES] = CURE_CHEAP, [GROUP_BARRIERS] = CURE_FREE,
         [GROUP_OBJECTS] = CURE_FREE,         [GROUP_SMALL_IO] = CURE_CHEAP,          [GROUP_POLLS] = CURE_CHEAP};
+    placement_try(search);
     if (!search->processors)
         try_add(search, (struct cure){CURE_ON_PROCESSOR, 0, -1, GROUP_NONE, 0});
     try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE, 0});
@@ -435,6 +458,9 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
     case CURE_RECEIVES_EARLY:
         awaited_tell(search, &found, 1u << WAIT_LATE_RECEIVER);
         return found;
+    case CURE_PLACEMENT:
+        waiting_tell(search, &found, longest_wait(search, -1, 1u << WAIT_LATE_SENDER | 1u << WAIT_LATE_RECEIVER, 0));
+        return found;
     case CURE_ON_PROCESSOR:
         interrupted_ranks_take(search, &found);
         figures = longest_segment(search, found.causes.ranks[0]);
@@ -488,6 +514,10 @@ static void plan_fill(struct cure_search *search, struct world_plan *plan)
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,
                                 .had = search->had,
+                                .hosts = search->hosts,
+                                .better_hosts = search->better_hosts,
+                                .host_count = search->summary->host_count,
+                                .times = &search->times,
                                 .groups = search->groups,
                                 .usual_ns = search->usual_ns,
                                 .place_count = call_places_count(search->analysis->places) + 1,
@@ -606,6 +636,30 @@ static void tried_remove(struct cure_search *search, size_t place)
     search->tried_count = kept;
 }
 
+/* How many times as long the run is as what was replayed of it. */
+static double run_shares(const struct cure_search *search)
+{
+    double part = (double)search->analysis->part_ns * 1e-9;
+    return part > 0 && search->summary->run_seconds.max > part ? search->summary->run_seconds.max / part : 1;
+}
+
+/* Takes the gain of the other order. Of too many messages the time there may not be known: then it is not tried any more. */
+static void placement_take(struct cure_search *search, const struct analysis *reading, double gains[WORLDS_MOST])
+{
+    struct summary_placement *placement = &search->summary->traced.placement;
+    for (size_t i = 0; i < search->tried_count; i++) {
+        if (search->tried[i].kind != CURE_PLACEMENT)
+            continue;
+        bool known = reading->moved && (double)reading->moved_unknown <= UNKNOWN_MOST * (double)reading->moved;
+        gains[i] = known ? gains[i] : 0;
+        if (search->base.count)
+            return;
+        placement->replayed = 1;
+        placement->gain_known = known;
+        placement->gain_ns = gains[i] > 0 ? (uint64_t)(gains[i] * run_shares(search)) : 0;
+    }
+}
+
 /* Takes the run without cures. Returns false if it is not the recorded run, but for what shared processors cost. */
 static bool base_take(struct cure_search *search, const double run_ns[WORLDS_MOST])
 {
@@ -627,6 +681,7 @@ static int cure_take(struct cure_search *search, const struct analysis *reading)
         return -1;
     for (size_t i = 0; i < search->tried_count; i++)
         gains[i] = run_ns[WORLDS_FIXED] - run_ns[WORLDS_FIXED + 1 + i];
+    placement_take(search, reading, gains);
     size_t best = best_find(search, gains);
     if (best == search->tried_count)
         return 0;

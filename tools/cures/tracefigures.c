@@ -6,6 +6,7 @@
 #include "format/packedrun.h"
 #include "job/join.h"
 #include "jobfile/summaryfile.h"
+#include "placement/placement.h"
 #include "summary/efficiency.h"
 #include "summary/summarysites.h"
 #include "waiting/mismatch.h"
@@ -44,6 +45,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
     struct summary_traced *traced = &summary->traced;
     const struct ideal *ideal = &analysis->ideal.ideal_ns;
     *traced = (struct summary_traced){.mismatch = traced->mismatch,
+                                      .placement = traced->placement,
                                       .there = true,
                                       .split = !analysis->no_ideal && !analysis->part_ns,
                                       .part_ns = analysis->part_ns,
@@ -101,7 +103,7 @@ static bool stored_take(const struct run_job *job)
         return false;
     bool good = stored.job == job->job && stored.traced.replayed && stored.traced.engine == CURES_ENGINE;
     if (good)
-        job->summary->traced = stored.traced;
+        summary_traced_take(job->summary, &stored);
     summary_release(&stored);
     return good;
 }
@@ -180,7 +182,12 @@ void trace_mismatch_take(const struct run_job *job)
 
 static void job_fill(struct run_job *job)
 {
-    if (!job->summary || job->part || !run_job_has_trace(job) || stored_take(job))
+    if (!job->summary || job->part)
+        return;
+    bool stored = run_job_has_trace(job) && stored_take(job);
+    if (!job->summary->traced.placement.known)
+        placement_fill(job);
+    if (stored || !run_job_has_trace(job))
         return;
     bool brief = job_is_brief(job);
     job->summary->traced.there = true;
@@ -201,17 +208,17 @@ void trace_figures_fill(const struct run_dir *dir)
         job_fill(&dir->jobs[i]);
 }
 
-void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_traced *traced)
+void trace_figures_of_brief(const char *spool, struct summary *summary)
 {
     struct run_dir dir;
     char error[512];
     bool opened = run_dir_open(&dir, spool, error) == 0;
     for (size_t i = 0; opened && i < dir.job_count; i++) {
-        if (dir.jobs[i].job != job || !dir.jobs[i].summary)
+        if (dir.jobs[i].job != summary->job || !dir.jobs[i].summary)
             continue;
         job_fill(&dir.jobs[i]);
-        *traced = dir.jobs[i].summary->traced;
-        traced->there = false; /* it goes in any case */
+        summary_traced_take(summary, dir.jobs[i].summary);
+        summary->traced.there = false; /* it goes in any case */
         break;
     }
     run_dir_close(&dir);

@@ -17,6 +17,6 @@ void trace_mismatch_take(const struct run_job *job);
  * cannot be analyzed, only `there` is set. If all traces are brief, run_job.trace_goes is set. */
 void trace_figures_fill(const struct run_dir *dir);
 /* Of the brief traces of a job whose live files are in a spool (TRACE_BRIEF). */
-void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_traced *traced);
+void trace_figures_of_brief(const char *spool, struct summary *summary);
 
 #endif

@@ -46,6 +46,9 @@ static const struct database_column jobs[] = {
     RATIO("communication_efficiency", "largest useful time / longest recorded time"),
     RATIO("serialization", "part of the communication efficiency: waiting for each other"),
     RATIO("transfer", "part of the communication efficiency: the network"),
+    BYTES("inside_bytes", "bytes of messages between ranks on one node"),
+    BYTES("between_bytes", "bytes of messages between ranks on different nodes"),
+    BYTES("better_between_bytes", "the same in the order of ranks.better_host. NULL: no better one was found"),
     END};
 
 static const struct database_column functions[] = {
@@ -218,6 +221,8 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
                       phases_columns},
     [TABLE_PHASE_EFFICIENCIES] = {"phase_efficiencies", "one row a phase or region, over its ranks", "job, kind, phase",
                                   phase_efficiencies},
+    [TABLE_NODE_TRAFFIC] = {"node_traffic", "one row a node and a node that it sent messages to, or itself",
+                            "job, from_host, to_host", node_traffic_columns},
     [TABLE_FINDINGS] = {"findings", "one row a fault that stands out in the summary", "job, finding", findings},
     [TABLE_CALLS] = {"calls", "one row an MPI call. Needs a trace", "call", calls},
     [TABLE_MESSAGES] = {"messages", "one row a message whose send and receive are known. Needs a trace", "message",

@@ -68,6 +68,10 @@ static void job_put(struct database_job *job)
     row_ratio(to, is.known, is.communication);
     factor_put(to, efficiency, "serialization");
     factor_put(to, efficiency, "transfer");
+    const struct summary_placement *placement = &summary->traced.placement;
+    row_known(to, placement->known, placement->inside_bytes);
+    row_known(to, placement->known, placement->between_bytes);
+    row_known(to, placement->better_bytes < placement->between_bytes, placement->better_bytes);
     row_end(to);
     json_decref(efficiency);
 }
@@ -82,6 +86,7 @@ static void ranks_fill(struct database_job *job)
         row_known(to, row->rank >= 0, (uint64_t)row->rank);
         row_text(to, summary->hosts[row->host].name);
         row_count(to, row->pid);
+        row_text(to, known.placed ? summary->hosts[row->better_host].name : NULL);
         database_row_add(to, row, &known);
         row_end(to);
     }
@@ -142,6 +147,22 @@ static void counters_fill(struct database_job *job)
         }
     if (!summary->counter_count)
         database_note(job, TABLE_COUNTERS, "no counters were recorded: mpit-run --os or --papi EVENTS records some");
+}
+
+static void node_traffic_fill(struct database_job *job)
+{
+    const struct summary *summary = job->job->summary;
+    for (size_t i = 0; i < summary->link_count; i++) {
+        struct database *to = job_row_begin(job, TABLE_NODE_TRAFFIC);
+        row_text(to, summary->hosts[summary->links[i].from].name);
+        row_text(to, summary->hosts[summary->links[i].to].name);
+        database_link_add(to, &summary->links[i]);
+        row_end(to);
+    }
+    if (!summary->link_count)
+        database_note(job, TABLE_NODE_TRAFFIC,
+                      summary->host_count < 2 ? "the job ran on one node"
+                                              : "no messages, or peers are not known: mpit-run --trace keeps them");
 }
 
 /* ---- phases and findings ----------------------------------------------------------------------------------------- */
@@ -248,5 +269,6 @@ void database_summary_fill(struct database_job *job)
         database_note(job, TABLE_FRAMES, "no call paths were recorded (mpit_call_depth is 0)");
     counters_fill(job);
     phases_fill(job);
+    node_traffic_fill(job);
     findings_fill(job);
 }

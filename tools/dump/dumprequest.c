@@ -44,7 +44,7 @@ static const struct tool_option options[] = {
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json", NULL},
     {"what-if", "CHANGE", MODE_WHAT_IF, "run time if latency x0.5, bandwidth x2, halo.c:72 free", NULL},
     {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions", NULL},
-    {"perfetto", "FILE", MODE_PERFETTO, "trace events; --export goal|simgrid DIR: simulators", NULL},
+    {"perfetto", "FILE", MODE_PERFETTO, "trace events; --export goal|simgrid|placement DIR", NULL},
     {"export", "FORMAT DIR", MODE_EXPORT, "", NULL},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json", NULL},
     {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI", NULL},
@@ -248,11 +248,15 @@ static void question_add(const char *text)
         usage_reject("%s", problem);
 }
 
-static enum script_format format_read(const char *text)
+static const char *const export_names[] = {
+    [EXPORT_GOAL] = "goal", [EXPORT_SIMGRID] = "simgrid", [EXPORT_PLACEMENT] = "placement"};
+
+static enum export_format format_read(const char *text)
 {
-    if (strcmp(text, "goal") != 0 && strcmp(text, "simgrid") != 0)
-        usage_reject("'%s' is no format of --export; allowed are goal and simgrid", text);
-    return strcmp(text, "goal") == 0 ? SCRIPT_GOAL : SCRIPT_SIMGRID;
+    for (size_t i = 0; i < sizeof export_names / sizeof *export_names; i++)
+        if (strcmp(text, export_names[i]) == 0)
+            return (enum export_format)i;
+    usage_reject("'%s' is no format of --export; allowed are goal, simgrid and placement", text);
 }
 
 /* How many words come after "--". -1: there is none. getopt moves it. */
@@ -382,8 +386,7 @@ struct request request_read(int argc, char *argv[])
         return request;
     }
     if (request.mode == MODE_EXPORT && optind == argc)
-        usage_reject("--export %s needs a new directory to write to",
-                     request.format == SCRIPT_GOAL ? "goal" : "simgrid");
+        usage_reject("--export %s needs a new directory to write to", export_names[request.format]);
     if (request.mode == MODE_EXPORT)
         request.target = argv[optind++];
     request.unnamed = optind == argc;

@@ -34,6 +34,8 @@ enum mode {
 };
 
 /* The request of the command line. */
+enum export_format { EXPORT_GOAL = SCRIPT_GOAL, EXPORT_SIMGRID = SCRIPT_SIMGRID, EXPORT_PLACEMENT };
+
 struct request {
     enum mode mode;
     const char *target; /* of the modes that write files */
@@ -50,7 +52,7 @@ struct request {
     char *const *history;                      /* several runs of MODE_HTML, up to NULL */
     struct question questions[QUESTIONS_MOST]; /* of MODE_WHAT_IF */
     size_t question_count;
-    enum script_format format; /* of MODE_EXPORT */
+    enum export_format format; /* of MODE_EXPORT */
 };
 
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */

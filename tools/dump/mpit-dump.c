@@ -19,6 +19,7 @@
 #include "dump/pathlist.h"
 #include "jobs/historypage.h"
 #include "page/page.h"
+#include "placement/placementfiles.h"
 #include "waiting/postmortem.h"
 #include "replay/replay.h"
 #include "job/rundir.h"
@@ -249,6 +250,15 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     return 0;
 }
 
+static int placement_export(const struct run_dir *dir, const char *directory)
+{
+    char error[OUTPUT_ERROR_BYTES];
+    trace_figures_fill(dir);
+    if (placement_files_write(&dir->jobs[0], directory, error) != 0)
+        errx(1, "%s: %s", dir->path, error);
+    return 0;
+}
+
 /* A simulator replays one job. */
 static int export(const struct run_dir *dir, const struct request *request)
 {
@@ -256,7 +266,9 @@ static int export(const struct run_dir *dir, const struct request *request)
     uint64_t left_out;
     if (dir->job_count != 1)
         errx(1, "%s has %zu jobs; allowed is one: name its file", dir->path, dir->job_count);
-    if (script_write(&dir->jobs[0], request->format, request->target, &left_out, error) != 0)
+    if (request->format == EXPORT_PLACEMENT)
+        return placement_export(dir, request->target);
+    if (script_write(&dir->jobs[0], (enum script_format)request->format, request->target, &left_out, error) != 0)
         errx(1, "%s: %s", dir->path, error);
     if (left_out)
         warnx("note: %" PRIu64

@@ -9,6 +9,7 @@
 /* What is changed. Of kinds that gain about the same, the first is told. */
 enum cure_kind {
     CURE_ON_PROCESSOR,   /* a rank has a processor whenever it wants one */
+    CURE_PLACEMENT,      /* ranks are on other nodes, which have fewer bytes between them */
     CURE_RECEIVES_EARLY, /* sends need no receive */
     CURE_POSTS_EARLY,    /* access epochs of windows need no exposure */
     CURE_PROGRESS,       /* nonblocking transfers and collectives go on while ranks compute */

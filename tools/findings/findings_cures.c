@@ -235,6 +235,19 @@ static void tell_interference(const struct facts *facts, const struct summary_cu
              run_text(facts, cure, run));
 }
 
+static void tell_placement(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    const struct summary_placement *placement = &facts->summary->traced.placement;
+    char run[RUN_TEXT_BYTES], better[UNIT_TEXT_BYTES], now[UNIT_TEXT_BYTES];
+    finding->rule = "placement";
+    finding->advice = "Start the ranks in that order: mpit-dump --export placement DIR RUN writes it for launchers.";
+    snprintf(finding->text, sizeof finding->text, "If ranks that exchange most were on the same node, %s.",
+             run_text(facts, cure, run));
+    if (placement->known)
+        finding_append(finding, " Messages between nodes would have %s in place of %s.",
+                       text_of_bytes(better, placement->better_bytes), text_of_bytes(now, placement->between_bytes));
+}
+
 /* Appends where most of the waiting, or most of the calls, is. */
 static void tell_place(const struct facts *facts, struct finding *finding, bool waits)
 {
@@ -268,6 +281,8 @@ void finding_of_cure(const struct facts *facts, const struct summary_cure *cure,
         tell_uneven(facts, cure, finding);
     else if (cure->kind == CURE_AS_OTHERS)
         tell_root(facts, cure, finding);
+    else if (cure->kind == CURE_PLACEMENT)
+        tell_placement(facts, cure, finding);
     else if (cure->kind == CURE_ON_PROCESSOR)
         tell_interference(facts, cure, finding);
     else if (calls)

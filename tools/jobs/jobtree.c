@@ -91,7 +91,7 @@ static void trace_add(struct summary *summary, const char *path)
         trace_figures_fill(&dir);
         for (size_t i = 0; i < dir.job_count; i++)
             if (dir.jobs[i].job == summary->job && dir.jobs[i].summary)
-                summary->traced = dir.jobs[i].summary->traced;
+                summary_traced_take(summary, dir.jobs[i].summary);
     }
     run_dir_close(&dir);
 }

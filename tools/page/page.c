@@ -2,6 +2,7 @@
 
 #include "format/label.h"
 #include "base/outputfile.h"
+#include "placement/placement.h"
 #include "waiting/postmortem.h"
 #include "report/summary_json.h"
 
@@ -145,6 +146,8 @@ static json_t *document_make(const struct run_dir *dir)
         begin--;
     label_clean(name, sizeof name, begin, (size_t)(end - begin));
     json_t *jobs = json_array();
+    for (size_t i = 0; i < dir->job_count; i++)
+        placement_fill(&dir->jobs[i]);
     for (size_t i = 0; i < dir->job_count; i++)
         if (json_array_append_new(jobs, job_document(&dir->jobs[i])) != 0) {
             json_decref(jobs);

@@ -10,6 +10,7 @@
 #include "report/summary_instruments.h"
 #include "report/summary_passes.h"
 #include "report/summary_phases.h"
+#include "report/summary_placement.h"
 #include "report/summary_origin.h"
 #include "report/summary_ranks.h"
 #include "report/summary_below.h"
@@ -208,6 +209,8 @@ static json_t *job_json(const struct run_job *job)
     for (size_t i = 0; i < summary->comm_count; i++)
         json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "placement", summary_placement_json(summary));
+    json_object_set_new(json, "node_traffic", summary_links_json(summary));
     json_object_set_new(json, "callsites", summary_sites_json(summary));
     json_object_set_new(json, "below", summary_below_json(summary));
     json_object_set_new(json, "fabric", summary_fabric_json(summary));

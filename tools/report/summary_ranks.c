@@ -95,6 +95,8 @@ static json_t *row_json(const struct summary *summary, const struct summary_row 
     if (row->rank >= 0)
         json_object_set_new(json, "rank", json_integer(row->rank));
     json_object_set_new(json, "host", json_string(summary->hosts[row->host].name));
+    if (known.placed)
+        json_object_set_new(json, "better_host", json_string(summary->hosts[row->better_host].name));
     return json;
 }
 

@@ -14,6 +14,7 @@
 #include "report/summary_phases.h"
 #include "report/summary_left.h"
 #include "report/summary_memory.h"
+#include "report/summary_placement.h"
 #include "report/summary_ranks.h"
 #include "report/summary_below.h"
 #include "report/summary_sites.h"
@@ -281,6 +282,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
         summary_ranks_print(summary, out);
         summary_memory_print(summary, out);
         summary_left_print(summary, out);
+        summary_placement_print(summary, out);
     }
     if (!part || !part->anew)
         summary_phases_print(summary, out);

@@ -199,7 +199,7 @@ static bool figures_take(struct run_job *job, const struct run_dir *shown)
             continue;
         const struct summary_traced *told = &from->summary->traced, *stored = &job->summary->traced;
         bool is_stored = stored->replayed && stored->engine == told->engine;
-        job->summary->traced = *told;
+        summary_traced_take(job->summary, from->summary);
         job->trace_goes = from->trace_goes;
         return told->there && told->replayed && !is_stored;
     }

@@ -455,30 +455,13 @@ void script_walk(const struct script *script, int32_t rank, void *data,
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-FILE *script_file_open(const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES])
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return output_file_open(path, error);
-}
-
-int script_file_close(FILE *file, const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES])
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return output_file_close(file, path, 0, error);
-}
-
 int script_write(const struct run_job *job, enum script_format format, const char *directory, uint64_t *left_out,
                  char error[OUTPUT_ERROR_BYTES])
 {
     struct script script;
     int result = script_fill(&script, job, error);
-    if (result == 0 && mkdir(directory, 0777) != 0) {
-        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be created: %s; allowed is a new directory", directory,
-                 strerror(errno));
-        result = -1;
-    }
+    if (result == 0)
+        result = output_directory_make(directory, error);
     if (format == SCRIPT_GOAL) /* LogGOPSim has whole nanoseconds for a byte: the rest stays computation */
         script.byte_ns = floor(script.byte_ns);
     if (result == 0)

@@ -57,9 +57,6 @@ struct script {
 void script_walk(const struct script *script, int32_t rank, void *data,
                  void (*take)(void *data, const struct step *step));
 
-/* A new file of the directory. NULL, or -1: `error` has the reason. */
-FILE *script_file_open(const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES]);
-int script_file_close(FILE *file, const char *directory, const char *name, char error[OUTPUT_ERROR_BYTES]);
 /* script_goal.c, script_simgrid.c */
 int goal_write(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES]);
 int simgrid_write(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES]);

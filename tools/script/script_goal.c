@@ -55,7 +55,7 @@ static void goal_step(void *data, const struct step *step)
 
 int goal_write(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])
 {
-    FILE *out = script_file_open(directory, "schedule.goal", error);
+    FILE *out = output_file_open_in(directory, "schedule.goal", error);
     if (!out)
         return -1;
     fprintf(
@@ -69,5 +69,5 @@ int goal_write(const struct script *script, const char *directory, char error[OU
         script_walk(script, rank, &goal, goal_step);
         fprintf(out, "}\n");
     }
-    return script_file_close(out, directory, "schedule.goal", error);
+    return output_file_close_in(out, directory, "schedule.goal", error);
 }

@@ -34,19 +34,19 @@ static int simgrid_rank(const struct script *script, int32_t rank, const char *d
 {
     char name[32];
     snprintf(name, sizeof name, "rank%" PRId32 ".txt", rank);
-    struct simgrid to = {script_file_open(directory, name, error), rank};
+    struct simgrid to = {output_file_open_in(directory, name, error), rank};
     if (!to.out)
         return -1;
     fprintf(to.out, "%" PRId32 " init\n", rank);
     script_walk(script, rank, &to, simgrid_step);
     fprintf(to.out, "%" PRId32 " finalize\n", rank);
-    return script_file_close(to.out, directory, name, error);
+    return output_file_close_in(to.out, directory, name, error);
 }
 
 /* One host a rank. A message has two links. A computation of an operation is a nanosecond. */
 static int simgrid_platform(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])
 {
-    FILE *out = script_file_open(directory, "platform.xml", error);
+    FILE *out = output_file_open_in(directory, "platform.xml", error);
     double latency_ns = script->latency_ns > 0 ? script->latency_ns : DEFAULT_LATENCY_NS;
     double byte_ns = script->byte_ns > 0 ? script->byte_ns : DEFAULT_BYTE_NS;
     if (!out)
@@ -60,13 +60,13 @@ static int simgrid_platform(const struct script *script, const char *directory, 
             "lat=\"%.1fns\"/>\n"
             "</platform>\n",
             script->rank_count - 1, 1e9 / byte_ns, latency_ns / 2);
-    return script_file_close(out, directory, "platform.xml", error);
+    return output_file_close_in(out, directory, "platform.xml", error);
 }
 
 /* The recorded run on the recorded network. */
 static int simgrid_command(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])
 {
-    FILE *out = script_file_open(directory, "replay.sh", error);
+    FILE *out = output_file_open_in(directory, "replay.sh", error);
     if (!out)
         return -1;
     fprintf(out,
@@ -74,18 +74,18 @@ static int simgrid_command(const struct script *script, const char *directory, c
             "smpirun -np %" PRId32 " -platform platform.xml --cfg=network/model:CM02 "
             "--cfg=smpi/send-is-detached-thresh:%d -replay ranks\n",
             script->rank_count, SCRIPT_LARGE);
-    return script_file_close(out, directory, "replay.sh", error);
+    return output_file_close_in(out, directory, "replay.sh", error);
 }
 
 /* Written last: it says that the other files are complete. */
 static int simgrid_names(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])
 {
-    FILE *out = script_file_open(directory, "ranks", error);
+    FILE *out = output_file_open_in(directory, "ranks", error);
     if (!out)
         return -1;
     for (int32_t rank = 0; rank < script->rank_count; rank++)
         fprintf(out, "rank%" PRId32 ".txt\n", rank);
-    return script_file_close(out, directory, "ranks", error);
+    return output_file_close_in(out, directory, "ranks", error);
 }
 
 int simgrid_write(const struct script *script, const char *directory, char error[OUTPUT_ERROR_BYTES])

@@ -103,10 +103,14 @@ def json_value(f):
     return f"known_{'seconds' if f.json[1].endswith('_seconds') else 'count'}_json({known}, {f.value})"
 
 
+def known_of(lines):
+    """The parameter that they need."""
+    return ", const struct summary_known *known" if "known->" in "".join(lines) else ""
+
+
 def json_print(group):
     lines = [f'json_object_set_new(json, "{f.json[1]}", {json_value(f)});' for f in group.shown("json")]
-    known = ", const struct summary_known *known" if "known->" in "".join(lines) else ""
-    function_print(f"summary_{group.name}_json_add(json_t *json, const {group.struct} *from{known})", lines)
+    function_print(f"summary_{group.name}_json_add(json_t *json, const {group.struct} *from{known_of(lines)})", lines)
 
 
 def row_line(f):
@@ -126,8 +130,8 @@ def sql_print(group):
         kind = "TEXT" if f.unit == "text" else "INTEGER"
         print(f'    {{"{f.sql[1]}", "{kind}", "{f.unit if f.unit in CLASSES else ""}", "{f.text}"}},')
     print("    {.name = NULL}};\n")
-    function_print(f"database_{group.name}_add(struct database *to, const {group.struct} *from, "
-                   "const struct summary_known *known)", [row_line(f) for f in fields if f.known != "hand"])
+    lines = [row_line(f) for f in fields if f.known != "hand"]
+    function_print(f"database_{group.name}_add(struct database *to, const {group.struct} *from{known_of(lines)})", lines)
 
 
 def document_line(f):

@@ -359,6 +359,8 @@ static void summary_begin(struct summary *summary, const struct summary *other)
     summary->sites = kept.sites;
     summary->phases = kept.phases;
     summary->phase_count = kept.phase_count;
+    summary->links = NULL;
+    summary_placement_drop(summary);
     ends_add(summary, before);
 }
 
@@ -371,6 +373,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
     }
     if (summary_rows_merge(summary, other) != 0)
         return -1;
+    summary_placement_drop(summary);
     if (!summary->ranks) {
         summary_begin(summary, other);
     } else if (!other->ranks) {
@@ -406,8 +409,55 @@ int summary_merge(struct summary *summary, const struct summary *other)
     return summary_phases_merge(summary, other) != 0 ? -1 : summary_sites_merge(summary, other);
 }
 
+void summary_placement_drop(struct summary *summary)
+{
+    free(summary->links);
+    summary->links = NULL;
+    summary->link_count = 0;
+    summary->traced.placement = (struct summary_placement){.known = 0};
+}
+
+/* Returns whether both have the same ranks, on the same nodes. */
+static bool summary_rows_are_same(const struct summary *one, const struct summary *other)
+{
+    bool same = one->row_count == other->row_count && one->host_count == other->host_count;
+    for (size_t i = 0; same && i < one->host_count; i++)
+        same = strcmp(one->hosts[i].name, other->hosts[i].name) == 0;
+    for (size_t i = 0; same && i < one->row_count; i++)
+        same = one->rows[i].rank == other->rows[i].rank && one->rows[i].host == other->rows[i].host;
+    return same;
+}
+
+void summary_traced_take(struct summary *summary, const struct summary *from)
+{
+    summary_placement_drop(summary);
+    summary->traced = from->traced;
+    size_t count = from->link_count;
+    summary->links = count ? calloc(count, sizeof *summary->links) : NULL;
+    if (!from->traced.placement.known || !summary_rows_are_same(summary, from) || (count && !summary->links)) {
+        summary_placement_drop(summary);
+        return;
+    }
+    if (count)
+        memcpy(summary->links, from->links, count * sizeof *summary->links);
+    summary->link_count = count;
+    for (size_t i = 0; i < summary->row_count; i++) {
+        summary->rows[i].inside_bytes = from->rows[i].inside_bytes;
+        summary->rows[i].between_bytes = from->rows[i].between_bytes;
+        summary->rows[i].better_host = from->rows[i].better_host;
+    }
+    for (size_t i = 0; i < from->comm_count; i++) {
+        struct summary_comm *comm = summary_comm_of(summary, from->comms[i].name);
+        if (comm) {
+            comm->inside_bytes = from->comms[i].inside_bytes;
+            comm->between_bytes = from->comms[i].between_bytes;
+        }
+    }
+}
+
 void summary_release(struct summary *summary)
 {
+    summary_placement_drop(summary);
     free(summary->comms);
     free(summary->instruments);
     free(summary->rows);

@@ -207,6 +207,20 @@ struct summary_mismatch {
     uint64_t others;
 };
 
+/* Bytes of messages inside and between nodes, and a better order of ranks (tools/placement/placement.h). Rows, communicators and
+ * links have the same by theirs. */
+struct summary_placement {
+    uint64_t known; /* 1: the job has several nodes, and the peers of all ranks are known */
+    uint64_t inside_bytes, between_bytes;
+    uint64_t unplaced_bytes; /* of messages whose receiver is not known */
+    uint64_t better_bytes;   /* between nodes, in the order of row.better_host */
+    uint64_t replayed;       /* 1: the run was replayed in this order. Then: */
+    uint64_t gain_known;     /* 1: the trace tells how long the messages that move take there */
+    uint64_t gain_ns;        /* shorter run */
+};
+
+enum { SUMMARY_LINKS_MOST = 4096 };
+
 /* Figures that only a trace has. mpit-run stores them. Else tools fill them in
  * (tools/cures/tracefigures.h). */
 struct summary_traced {
@@ -224,6 +238,7 @@ struct summary_traced {
     uint64_t longest_from,
         longest_to; /* hashes of the sites around a computation that is most of each rank's. 0: none is */
     struct summary_mismatch mismatch;
+    struct summary_placement placement; /* needs run files, and no trace but for the gain */
 };
 
 struct summary {
@@ -273,6 +288,8 @@ struct summary {
     struct summary_phase *phases;           /* phases and then regions, by name, then by rank */
     size_t phase_count;
     struct summary_traced traced;
+    struct summary_link *links; /* by `from`, then by `to`. Of a whole job: merging drops them */
+    size_t link_count;
     /* The flat form does not have what follows. */
     uint64_t trace_limit_ns; /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
     uint32_t trace_policy;   /* enum trace_policy: of a rank whose trace was cut */
@@ -296,6 +313,7 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 struct summary_known {
     bool figures; /* there are some */
     bool timed, stalls, fabric;
+    bool placed;                                  /* peers and their nodes */
     bool processors, usage, delay, memory, files; /* of a process */
 };
 
@@ -305,7 +323,8 @@ static inline struct summary_known summary_known_of(const struct summary *summar
     return (struct summary_known){.figures = true,
                                   .timed = summary->timed || summary->timed_mixed,
                                   .stalls = summary_tells_stalls(summary, kind),
-                                  .fabric = summary->fabric_watched > 0};
+                                  .fabric = summary->fabric_watched > 0,
+                                  .placed = summary->traced.placement.known};
 }
 
 /* The same, of a process. */
@@ -365,6 +384,10 @@ const struct summary_row *summary_row_of(const struct summary *summary, int32_t 
 /* Adds a process. Or adds the processes of another summary. Returns 0, or -1 without memory. */
 int summary_row_add(struct summary *summary, struct summary_row row, const char *host);
 int summary_rows_merge(struct summary *summary, const struct summary *other);
+/* Takes the figures of a trace of the same job, and the bytes inside and between nodes. */
+void summary_traced_take(struct summary *summary, const struct summary *from);
+/* The bytes inside and between nodes are not known any more. */
+void summary_placement_drop(struct summary *summary);
 
 void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other);
 /* Adds the value of a rank. `first`: begins with it. */

@@ -91,6 +91,17 @@ static size_t comm_last(const struct summary *summary)
     return last;
 }
 
+struct summary_comm *summary_comm_of(const struct summary *summary, const char name[COMM_NAME_BYTES])
+{
+    char clean[COMM_NAME_BYTES];
+    bool found;
+    label_clean(clean, sizeof clean, name, COMM_NAME_BYTES);
+    size_t place = comm_line_place(summary, clean, &found);
+    if (!found)
+        place = comm_line_place(summary, OTHERS_NAME, &found);
+    return found ? &summary->comms[place] : NULL;
+}
+
 static bool has_others(const struct summary *summary)
 {
     bool found;

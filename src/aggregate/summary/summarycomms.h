@@ -18,4 +18,7 @@ int summary_comms_merge(struct summary *summary, const struct summary *other);
 /* At most `most` communicators keep a line of their own. */
 int summary_comms_trim(struct summary *summary, size_t most);
 
+/* Returns the line that has this communicator: its own, or that of the others. NULL: none has. `name` as in a run file. */
+struct summary_comm *summary_comm_of(const struct summary *summary, const char name[COMM_NAME_BYTES]);
+
 #endif

@@ -20,11 +20,11 @@ struct flat_header {
     uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
     uint64_t row_bytes, row_count, host_bytes, host_count;
     uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes;
-    uint64_t phase_bytes, phase_count;
+    uint64_t phase_bytes, phase_count, link_bytes, link_count;
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 22 };
+enum { FLAT_VERSION = 23 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 #define PASS_SECONDS_MOST 1e12F
@@ -51,6 +51,7 @@ static const struct flat_array {
     ARRAY(sites.modules, sites.module_count, module_count, PATH_MODULES_MOST),
     ARRAY(sites.texts, sites.text_bytes, text_bytes, FLAT_TEXT_MOST),
     ARRAY(phases, phase_count, phase_count, FLAT_PHASES_MOST),
+    ARRAY(links, link_count, link_count, SUMMARY_LINKS_MOST),
 };
 enum { ARRAYS = sizeof arrays / sizeof arrays[0], NUMBER = sizeof(uint64_t) };
 
@@ -135,8 +136,11 @@ static bool counts_fit(const struct flat_header *header, size_t bytes)
 static bool rows_are_sound(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->row_count; i++)
-        if (summary->rows[i].host >= summary->host_count || summary->rows[i].rank < -1 ||
-            (i && summary->rows[i].rank < summary->rows[i - 1].rank))
+        if (summary->rows[i].host >= summary->host_count || summary->rows[i].better_host >= summary->host_count ||
+            summary->rows[i].rank < -1 || (i && summary->rows[i].rank < summary->rows[i - 1].rank))
+            return false;
+    for (size_t i = 0; i < summary->link_count; i++)
+        if (summary->links[i].from >= summary->host_count || summary->links[i].to >= summary->host_count)
             return false;
     for (size_t i = 1; i < summary->host_count; i++)
         if (strcmp(summary->hosts[i - 1].name, summary->hosts[i].name) >= 0)

@@ -91,8 +91,16 @@ static bool phases_reduce(struct summary *summary)
     return names > 0;
 }
 
+static bool links_leave_out(struct summary *summary)
+{
+    bool some = summary->link_count > 0;
+    summary->link_count = 0;
+    return some;
+}
+
 bool summary_reduce(struct summary *summary)
 {
-    return regions_leave_out(summary) || sites_reduce(summary, SITES_FEW) || comms_reduce(summary, COMMS_FEW) ||
-           instruments_reduce(summary) || phases_reduce(summary) || sites_or_comms_reduce(summary);
+    return links_leave_out(summary) || regions_leave_out(summary) || sites_reduce(summary, SITES_FEW) ||
+           comms_reduce(summary, COMMS_FEW) || instruments_reduce(summary) || phases_reduce(summary) ||
+           sites_or_comms_reduce(summary);
 }

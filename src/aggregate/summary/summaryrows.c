@@ -45,7 +45,7 @@ int summary_row_add(struct summary *summary, struct summary_row row, const char 
     if (!rows)
         return -1;
     summary->rows = rows;
-    row.host = (uint32_t)place;
+    row.host = row.better_host = (uint32_t)place;
     size_t at = summary->row_count;
     while (at > 0 && row_order(&rows[at - 1], &row) > 0)
         at--;
@@ -82,6 +82,7 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
         rows[count] = mine ? summary->rows[a++] : other->rows[b++];
         if (!mine)
             rows[count].host = (uint32_t)host_place(summary, other->hosts[rows[count].host].name);
+        rows[count].better_host = rows[count].host;
         count++;
     }
     free(summary->rows);

@@ -114,7 +114,7 @@ def judge_program(judge, mpi, work, program, ranks, arguments):
 
 def judge_wrong(judge, work):
     dump = f"{BUILD}/bin/mpit-dump"
-    for words, text in ((["--export", "dimemas", f"{work}/new"], "allowed are goal and simgrid"),
+    for words, text in ((["--export", "dimemas", f"{work}/new"], "allowed are goal, simgrid and placement"),
                         (["--export", "goal"], "needs a new directory"),
                         (["--export", "goal", work, f"{work}/run"], "allowed is a new directory")):
         ended = trial.run([dump, *words], SECONDS)

@@ -710,7 +710,12 @@ static void cure_check(struct summary_cure cure, const char *rule, const char *t
 {
     cure.gain_ns = 4 * SECOND;
     cure.run_ns = 6 * SECOND;
-    job.traced = (struct summary_traced){.there = true, .replayed = true, .cures = {cure}, .cure_count = 1};
+    job.traced =
+        (struct summary_traced){.there = true,
+                                .replayed = true,
+                                .cures = {cure},
+                                .cure_count = 1,
+                                .placement = {.known = 1, .between_bytes = UINT64_C(3) << 30, .better_bytes = 1 << 30}};
     first_check(rule, 4, text);
     assert_non_null(strstr(found.list[0].advice, advice));
     assert_true(found.list[0].share_of_run > 0.39 && found.list[0].share_of_run < 0.41);
@@ -812,6 +817,13 @@ TEST(replay_tells_what_need_not_be)
          "interference",
          "If rank 1 always had a processor, the run would take 6.00 s in place of 10.0 s",
          "other processes"},
+        {{.kind = CURE_PLACEMENT},
+         CALL_MPI_Recv,
+         "placement",
+         "If ranks that exchange most were on the same node, the run would take 6.00 s in place of 10.0 s. Messages "
+         "between "
+         "nodes would have 1 GiB in place of 3 GiB. Most waiting is in MPI_Recv (halo.c:72 exchange).",
+         "--export placement"},
         {{.kind = CURE_SENDS_EARLY},
          CALL_MPI_Recv,
          "late_sender",

@@ -512,3 +512,51 @@ TEST(the_program_is_the_one_of_the_lowest_rank)
     assert_string_equal(sum.program, "master");
     summary_release(&sum);
 }
+
+/* Two ranks on two nodes, which should change places. */
+static void placed_make(struct summary *placed)
+{
+    *placed = (struct summary){.job = 7, .ranks = 2, .world_size = 2};
+    assert_int_equal(summary_row_add(placed, (struct summary_row){.rank = 0}, "b"), 0);
+    assert_int_equal(summary_row_add(placed, (struct summary_row){.rank = 1}, "a"), 0);
+    placed->rows[0].better_host = 0;
+    placed->rows[1].better_host = 1;
+    placed->rows[0].between_bytes = 100;
+    placed->links = calloc(1, sizeof *placed->links);
+    assert_non_null(placed->links);
+    placed->links[0] = (struct summary_link){.from = 1, .to = 0, .messages = 3, .bytes = 100};
+    placed->link_count = 1;
+    placed->traced.placement = (struct summary_placement){.known = 1, .between_bytes = 100, .better_bytes = 40};
+}
+
+TEST(bytes_between_nodes_are_of_one_whole_job)
+{
+    struct summary placed, back, part = {.ranks = 1};
+    char error[128];
+    size_t bytes;
+    placed_make(&placed);
+    void *flat = summary_pack(&placed, &bytes);
+    assert_int_equal(summary_unpack(&back, flat, bytes, error), 0);
+    assert_int_equal(back.link_count, 1);
+    assert_memory_equal(back.links, placed.links, sizeof *placed.links);
+    free(flat);
+    summary_placement_drop(&back);
+    assert_int_equal(back.traced.placement.known, 0);
+    summary_traced_take(&back, &placed);
+    assert_int_equal(back.traced.placement.better_bytes, 40);
+    assert_int_equal(back.link_count, 1);
+    assert_int_equal(back.rows[0].better_host, 0);
+    assert_int_equal(summary_row_add(&part, (struct summary_row){.rank = 2}, "aa"), 0);
+    summary_traced_take(&part, &placed); /* of other ranks: nothing is taken */
+    assert_int_equal(part.traced.placement.known, 0);
+    assert_int_equal(summary_merge(&back, &part), 0);
+    assert_int_equal(back.traced.placement.known, 0);
+    assert_int_equal(back.link_count, 0);
+    summary_release(&part);
+    placed.links[0].to = 2; /* there are two nodes */
+    flat = summary_pack(&placed, &bytes);
+    summary_release(&back);
+    assert_int_equal(summary_unpack(&back, flat, bytes, error), -1);
+    free(flat);
+    summary_release(&placed);
+}

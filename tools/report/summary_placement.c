@@ -1,0 +1,159 @@
+#include "report/summary_placement.h"
+
+#include "base/units.h"
+#include "job/jsonvalue.h"
+#include "summaryjson.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { NODES_SHOWN = 6, LINKS_SHOWN = 10, PLACED_COMMS = 5, NODE_COLUMNS = 12 };
+
+static const struct summary_link *link_of(const struct summary *summary, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < summary->link_count; i++)
+        if (summary->links[i].from == from && summary->links[i].to == to)
+            return &summary->links[i];
+    return NULL;
+}
+
+static void nodes_matrix_print(const struct summary *summary, FILE *out)
+{
+    char text[UNIT_TEXT_BYTES];
+    fprintf(out, "  %-24s", "from, to");
+    for (uint32_t to = 0; to < summary->host_count; to++)
+        fprintf(out, " %*.*s", NODE_COLUMNS, NODE_COLUMNS, summary->hosts[to].name);
+    for (uint32_t from = 0; from < summary->host_count; from++) {
+        fprintf(out, "\n  %-24.24s", summary->hosts[from].name);
+        for (uint32_t to = 0; to < summary->host_count; to++) {
+            const struct summary_link *link = link_of(summary, from, to);
+            fprintf(out, " %*s", NODE_COLUMNS, link ? text_of_bytes(text, link->bytes) : "-");
+        }
+    }
+    fputc('\n', out);
+}
+
+static int by_bytes(const void *one, const void *other)
+{
+    const struct summary_link *a = *(const struct summary_link *const *)one,
+                              *b = *(const struct summary_link *const *)other;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a < b ? -1 : a > b;
+}
+
+/* The largest between nodes. */
+static void links_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_link **order = calloc(summary->link_count + 1, sizeof *order);
+    size_t count = 0;
+    char text[UNIT_TEXT_BYTES];
+    for (size_t i = 0; order && i < summary->link_count; i++)
+        if (summary->links[i].from != summary->links[i].to)
+            order[count++] = &summary->links[i];
+    if (count)
+        qsort(order, count, sizeof *order, by_bytes);
+    for (size_t i = 0; i < count && i < LINKS_SHOWN; i++)
+        fprintf(out, "  %s to %s: %s\n", summary->hosts[order[i]->from].name, summary->hosts[order[i]->to].name,
+                text_of_bytes(text, order[i]->bytes));
+    free(order);
+}
+
+static int comm_by_between(const void *one, const void *other)
+{
+    const struct summary_comm *a = *(const struct summary_comm *const *)one,
+                              *b = *(const struct summary_comm *const *)other;
+    return a->between_bytes != b->between_bytes ? (a->between_bytes < b->between_bytes ? 1 : -1) : a < b ? -1 : a > b;
+}
+
+static void placed_comms_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_comm **order = calloc(summary->comm_count + 1, sizeof *order);
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    size_t count = 0;
+    for (size_t i = 0; order && i < summary->comm_count; i++)
+        if (summary->comms[i].between_bytes)
+            order[count++] = &summary->comms[i];
+    if (count)
+        qsort(order, count, sizeof *order, comm_by_between);
+    for (size_t i = 0; i < count && i < PLACED_COMMS; i++)
+        fprintf(out, "  on %s: inside nodes %s, between nodes %s\n", order[i]->name,
+                text_of_bytes(a, order[i]->inside_bytes), text_of_bytes(b, order[i]->between_bytes));
+    free(order);
+}
+
+/* Why the gain of the better order is not known. NULL: it is. */
+static const char *gain_unknown(const struct summary_placement *is)
+{
+    return !is->replayed     ? "the trace was not replayed"
+           : !is->gain_known ? "no message tells how long those that move take there"
+                             : NULL;
+}
+
+static void better_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_placement *is = &summary->traced.placement;
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    double saved = (double)is->between_bytes - (double)is->better_bytes;
+    if (is->better_bytes >= is->between_bytes) {
+        fprintf(out, "  No order of the ranks was found that saves a tenth of the bytes between nodes.\n");
+        return;
+    }
+    fprintf(out,
+            "  A better order of the ranks has %s between nodes, %s less (mpit-dump --export placement DIR RUN).\n",
+            text_of_bytes(a, is->better_bytes), text_of_share(b, saved, (double)is->between_bytes));
+    if (gain_unknown(is))
+        fprintf(out, "  What it gains is not known: %s.\n", gain_unknown(is));
+    else
+        fprintf(out, "  By a replay the run is %s shorter with it.\n", text_of_ns(a, is->gain_ns));
+}
+
+void summary_placement_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_placement *is = &summary->traced.placement;
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    if (!is->known || (!is->inside_bytes && !is->between_bytes))
+        return;
+    fprintf(out, "\nMessages by node, without collectives and windows\n  inside nodes %s, between nodes %s",
+            text_of_bytes(a, is->inside_bytes), text_of_bytes(b, is->between_bytes));
+    if (is->unplaced_bytes)
+        fprintf(out, "; to ranks that are not known %s", text_of_bytes(a, is->unplaced_bytes));
+    fputc('\n', out);
+    if (summary->link_count && summary->host_count <= NODES_SHOWN)
+        nodes_matrix_print(summary, out);
+    else
+        links_print(summary, out);
+    placed_comms_print(summary, out);
+    better_print(summary, out);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+json_t *summary_placement_json(const struct summary *summary)
+{
+    const struct summary_placement *is = &summary->traced.placement;
+    const char *unknown = gain_unknown(is);
+    bool better = is->better_bytes < is->between_bytes;
+    if (!is->known)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "inside_bytes", count_json(is->inside_bytes), "between_bytes",
+                     count_json(is->between_bytes), "unplaced_bytes", count_json(is->unplaced_bytes),
+                     "better_between_bytes", known_count_json(better, is->better_bytes), "gain_seconds",
+                     known_seconds_json(better && !unknown, is->gain_ns), "gain_unknown",
+                     text_json(better ? unknown : NULL));
+}
+
+json_t *summary_links_json(const struct summary *summary)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < summary->link_count; i++) {
+        const struct summary_link *is = &summary->links[i];
+        json_t *json = json_object();
+        summary_link_json_add(json, is);
+        json_object_set_new(json, "from", json_string(summary->hosts[is->from].name));
+        json_object_set_new(json, "to", json_string(summary->hosts[is->to].name));
+        json_array_append_new(list, json);
+    }
+    if (summary->traced.placement.known)
+        return list;
+    json_decref(list);
+    return json_null();
+}

@@ -13,14 +13,14 @@ struct neighbour {
 
 struct rank_order {
     uint32_t ranks, hosts;
-    uint32_t *present; /* node of each rank */
-    size_t *first;     /* of each rank's neighbours */
+    const uint32_t *present; /* node of each rank */
+    uint64_t *first;         /* of each rank's neighbours in */
     struct neighbour *neighbours;
-    uint32_t *at;    /* as tried */
     uint64_t *to;    /* by rank, then node: bytes that the rank exchanges with the node */
+    uint64_t *with;  /* of the rank that moves, or the node that grows: bytes with each other rank */
     int64_t *pull;   /* of a rank: what its best node has more than its own */
-    uint64_t *with;  /* of the rank that moves: bytes with each other */
-    bool *moved;     /* in this pass */
+    uint32_t *at;    /* node of each rank, as tried */
+    uint32_t *moved; /* 1: in this pass */
     uint32_t *swaps; /* of this pass, two ranks each */
     bool compact;    /* nodes grow where they leave little behind, too */
     uint64_t random;
@@ -122,11 +122,11 @@ static bool pass_make(struct rank_order *order)
     memset(order->moved, 0, order->ranks * sizeof *order->moved);
     for (uint32_t rank; (rank = rank_most_pulled(order)) < order->ranks;) {
         uint32_t partner = partner_find(order, rank, &saves);
-        order->moved[rank] = true;
+        order->moved[rank] = 1;
         if (partner == order->ranks)
             continue;
         ranks_swap(order, rank, partner);
-        order->moved[partner] = true;
+        order->moved[partner] = 1;
         order->swaps[2 * count] = rank;
         order->swaps[2 * count++ + 1] = partner;
         saved += saves;
@@ -169,7 +169,7 @@ static uint32_t rank_most_attached(struct rank_order *order)
 
 static void rank_attach(struct rank_order *order, uint32_t rank, uint32_t host)
 {
-    order->moved[rank] = true;
+    order->moved[rank] = 1;
     order->at[rank] = host;
     for (size_t i = order->first[rank]; i < order->first[rank + 1]; i++) {
         const struct neighbour *is = &order->neighbours[i];
@@ -199,22 +199,20 @@ static void nodes_grow(struct rank_order *order, uint32_t first)
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
-static int order_open(struct rank_order *order, const uint32_t *hosts, const struct rank_pair *pairs, size_t count)
+/* Returns 0, or -1 without memory. */
+static int order_open(struct rank_order *order, const struct rank_pair *pairs, size_t count)
 {
     size_t ranks = order->ranks;
-    order->present = calloc(ranks, sizeof *order->present);
-    order->first = calloc(ranks + 2, sizeof *order->first);
-    order->neighbours = calloc(2 * count + 1, sizeof *order->neighbours);
-    order->at = calloc(ranks, sizeof *order->at);
-    order->to = calloc(ranks * order->hosts, sizeof *order->to);
-    order->pull = calloc(ranks, sizeof *order->pull);
-    order->with = calloc(ranks, sizeof *order->with);
-    order->moved = calloc(ranks, sizeof *order->moved);
-    order->swaps = calloc(ranks + 2, sizeof *order->swaps);
-    if (!order->present || !order->first || !order->neighbours || !order->at || !order->to || !order->pull ||
-        !order->with || !order->moved || !order->swaps)
+    order->to = calloc(ranks * order->hosts + 3 * ranks + 2, sizeof *order->to);
+    order->at = calloc(3 * ranks, sizeof *order->at);
+    order->neighbours = calloc(2 * count, sizeof *order->neighbours);
+    if (!order->to || !order->at || !order->neighbours)
         return -1;
-    memcpy(order->present, hosts, ranks * sizeof *hosts);
+    order->with = order->to + ranks * order->hosts;
+    order->pull = (int64_t *)(order->with + ranks);
+    order->first = order->with + 2 * ranks;
+    order->moved = order->at + ranks;
+    order->swaps = order->moved + ranks;
     for (size_t i = 0; i < count; i++) { /* first[r + 2]: how many r has */
         order->first[pairs[i].one + 2]++;
         order->first[pairs[i].other + 2]++;
@@ -226,19 +224,6 @@ static int order_open(struct rank_order *order, const uint32_t *hosts, const str
         order->neighbours[order->first[pairs[i].other + 1]++] = (struct neighbour){pairs[i].one, pairs[i].bytes};
     }
     return 0;
-}
-
-static void order_release(struct rank_order *order)
-{
-    free(order->present);
-    free(order->first);
-    free(order->neighbours);
-    free(order->at);
-    free(order->to);
-    free(order->pull);
-    free(order->with);
-    free(order->moved);
-    free(order->swaps);
 }
 
 /* Keeps the order if it is the best so far. */
@@ -255,12 +240,12 @@ static void order_take(const struct rank_order *order, uint32_t *better, uint64_
 int rank_order_find(uint32_t *better, const uint32_t *hosts, uint32_t ranks, uint32_t host_count,
                     const struct rank_pair *pairs, size_t count)
 {
-    struct rank_order order = {.ranks = ranks, .hosts = host_count, .random = 1};
+    struct rank_order order = {.ranks = ranks, .hosts = host_count, .present = hosts, .random = 1};
     uint64_t least = rank_pairs_between(pairs, count, hosts);
     memcpy(better, hosts, ranks * sizeof *better);
     if (!least || ranks > ORDER_RANKS_MOST || (uint64_t)ranks * host_count > ORDER_PLACES_MOST)
         return 0;
-    int result = order_open(&order, hosts, pairs, count);
+    int result = order_open(&order, pairs, count);
     uint32_t starts = 2 + START_RANKS / ranks;
     for (uint32_t start = 0; result == 0 && least && start < starts && start < STARTS_MOST; start++) {
         order.compact = start % 2;
@@ -273,6 +258,8 @@ int rank_order_find(uint32_t *better, const uint32_t *hosts, uint32_t ranks, uin
             ;
         order_take(&order, better, &least, pairs, count);
     }
-    order_release(&order);
+    free(order.to);
+    free(order.at);
+    free(order.neighbours);
     return result;
 }

@@ -4,10 +4,7 @@
 #include "job/jsonvalue.h"
 #include "summaryjson.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
-enum { NODES_SHOWN = 6, LINKS_SHOWN = 10, PLACED_COMMS = 5, NODE_COLUMNS = 12 };
+enum { NODES_SHOWN = 6, NODE_COLUMNS = 12 };
 
 static const struct summary_link *link_of(const struct summary *summary, uint32_t from, uint32_t to)
 {
@@ -33,51 +30,19 @@ static void nodes_matrix_print(const struct summary *summary, FILE *out)
     fputc('\n', out);
 }
 
-static int by_bytes(const void *one, const void *other)
+/* The largest between two nodes. */
+static void largest_link_print(const struct summary *summary, FILE *out)
 {
-    const struct summary_link *a = *(const struct summary_link *const *)one,
-                              *b = *(const struct summary_link *const *)other;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : a < b ? -1 : a > b;
-}
-
-/* The largest between nodes. */
-static void links_print(const struct summary *summary, FILE *out)
-{
-    const struct summary_link **order = calloc(summary->link_count + 1, sizeof *order);
-    size_t count = 0;
+    const struct summary_link *largest = NULL;
     char text[UNIT_TEXT_BYTES];
-    for (size_t i = 0; order && i < summary->link_count; i++)
-        if (summary->links[i].from != summary->links[i].to)
-            order[count++] = &summary->links[i];
-    if (count)
-        qsort(order, count, sizeof *order, by_bytes);
-    for (size_t i = 0; i < count && i < LINKS_SHOWN; i++)
-        fprintf(out, "  %s to %s: %s\n", summary->hosts[order[i]->from].name, summary->hosts[order[i]->to].name,
-                text_of_bytes(text, order[i]->bytes));
-    free(order);
-}
-
-static int comm_by_between(const void *one, const void *other)
-{
-    const struct summary_comm *a = *(const struct summary_comm *const *)one,
-                              *b = *(const struct summary_comm *const *)other;
-    return a->between_bytes != b->between_bytes ? (a->between_bytes < b->between_bytes ? 1 : -1) : a < b ? -1 : a > b;
-}
-
-static void placed_comms_print(const struct summary *summary, FILE *out)
-{
-    const struct summary_comm **order = calloc(summary->comm_count + 1, sizeof *order);
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
-    size_t count = 0;
-    for (size_t i = 0; order && i < summary->comm_count; i++)
-        if (summary->comms[i].between_bytes)
-            order[count++] = &summary->comms[i];
-    if (count)
-        qsort(order, count, sizeof *order, comm_by_between);
-    for (size_t i = 0; i < count && i < PLACED_COMMS; i++)
-        fprintf(out, "  on %s: inside nodes %s, between nodes %s\n", order[i]->name,
-                text_of_bytes(a, order[i]->inside_bytes), text_of_bytes(b, order[i]->between_bytes));
-    free(order);
+    for (size_t i = 0; i < summary->link_count; i++) {
+        const struct summary_link *is = &summary->links[i];
+        if (is->from != is->to && (!largest || is->bytes > largest->bytes))
+            largest = is;
+    }
+    if (largest)
+        fprintf(out, "  most from %s to %s: %s\n", summary->hosts[largest->from].name, summary->hosts[largest->to].name,
+                text_of_bytes(text, largest->bytes));
 }
 
 /* Why the gain of the better order is not known. NULL: it is. */
@@ -120,8 +85,7 @@ void summary_placement_print(const struct summary *summary, FILE *out)
     if (summary->link_count && summary->host_count <= NODES_SHOWN)
         nodes_matrix_print(summary, out);
     else
-        links_print(summary, out);
-    placed_comms_print(summary, out);
+        largest_link_print(summary, out);
     better_print(summary, out);
 }
 

@@ -123,6 +123,7 @@ static void comm_label_print(const struct summary_comm *comm, FILE *out)
 struct comm_columns {
     bool untimed, stalls;
     bool objects; /* windows or files were used */
+    bool placed;  /* bytes between nodes are known */
 };
 
 static void comm_print(const struct summary_comm *comm, const char *name, const struct comm_columns *columns, FILE *out)
@@ -148,6 +149,8 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
     for (size_t i = 0; i < (columns->objects ? 5 : 3); i++)
         fprintf(out, " %8s", known_ns(time, times[i], columns->untimed));
     fprintf(out, " %10s %9s", text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
+    if (columns->placed)
+        fprintf(out, " %9s", text_of_bytes(bytes, comm->between_bytes));
     comm_label_print(comm, out);
     if (comm->sum)
         fprintf(out, "  %" PRIu64 " freed", comm->merged);
@@ -164,12 +167,14 @@ static void comms_print(const struct summary *summary, const struct summary_comm
 {
     if (!summary->comm_count)
         return;
-    struct comm_columns columns = {.untimed = summary_is_untimed(summary), .stalls = summary->stall_known};
+    struct comm_columns columns = {.untimed = summary_is_untimed(summary),
+                                   .stalls = summary->stall_known,
+                                   .placed = summary->traced.placement.known};
     for (size_t i = 0; i < summary->comm_count; i++)
         columns.objects = columns.objects || comms[i]->rma_time_ns || comms[i]->io_time_ns;
-    fprintf(out, "\nCommunicators by time, sums over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s\n",
+    fprintf(out, "\nCommunicators by time, sums over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s%s\n",
             COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait",
-            columns.objects ? "      rma       io" : "", "messages", "sent");
+            columns.objects ? "      rma       io" : "", "messages", "sent", columns.placed ? "   between" : "");
     struct summary_comm rest = {.merged = 0};
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = comms[i];

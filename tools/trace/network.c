@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { SMALL_BYTES = 1 << 10, LARGE_BYTES = 1 << 16, ASKED_LATENCIES = 3 };
+enum { SMALL_BYTES = 1 << 10, LARGE_BYTES = 1 << 16, ASKED_LATENCIES = 3, TRANSFERS_LEAST = 4 };
 
 bool network_is_between(const struct trace_job *job, int32_t one, int32_t other)
 {
@@ -121,7 +121,7 @@ void transfer_times_find(struct transfer_times *times, const struct network *net
     for (unsigned between = 0; between < 2; between++)
         for (unsigned i = 0; i < BUCKET_COUNT; i++) {
             const struct transfers *is = &network->transfers[between][i];
-            times->ns[between][i] = is->kept.count ? transfers_median(is) : -1;
+            times->ns[between][i] = is->kept.count >= TRANSFERS_LEAST ? transfers_median(is) : -1;
             times->bytes[between][i] = is->kept.count ? (double)is->bytes / (double)is->kept.count : 0;
         }
 }

@@ -4,11 +4,12 @@
  *     placed STEPS COMPUTE_US BYTES EVERY near|far
  *
  * In each step each rank sleeps for COMPUTE_US, and exchanges BYTES with its partner: far: the rank half of all further on, on a
- * communicator of its own, near: the rank beside it. In each EVERY-th step it does so with the other one of these two, too.
+ * communicator of its own, near: the rank beside it. In each EVERY-th step (0: never) it does so with the other one of these two, too.
  * Rank 0 prints the bytes of messages inside nodes and between them, and these of the far partners.
  */
 #include <mpi.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +58,10 @@ int main(int argc, char *argv[])
     nodes_find();
     for (int step = 0; send && receive && step < steps; step++) {
         usleep((useconds_t)compute);
-        if (far || step % every == 0)
+        bool both = every && step % every == 0;
+        if (far || both)
             exchange(pairs, (rank + size / 2) % size, send, receive, bytes);
-        if (!far || step % every == 0)
+        if (!far || both)
             exchange(MPI_COMM_WORLD, rank ^ 1, send, receive, bytes);
     }
     long long all[4];

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Judges runs of placed.c on several hosts.
 
-    placement.py counted WORK RUN        the bytes by node, rank and communicator are those that the program counted
+    placement.py counted WORK RUN [DB]   the bytes by node, rank and communicator are those that the program counted, in DB, too
     placement.py advised WORK RUN        its order is the best: partners are together
+    placement.py alone WORK RUN          it ran on one node, so there is nothing to say
+    placement.py unknown WORK RUN        no message tells what its better order gains: only --full tells of it
     placement.py files WORK RUN          the files in WORK/order have this order
     placement.py silent WORK RUN         its order is good, and nothing is said
     placement.py shortest WORK RUN       takes the shortest of RUN.1 to RUN.3 as RUN
@@ -11,6 +13,7 @@
 """
 import json
 import shutil
+import sqlite3
 import sys
 
 question, work, run = sys.argv[1:4]
@@ -60,6 +63,14 @@ if question == "counted":
         check(f"{kind}, others", world[f"{kind}_bytes"], said[kind] - said[f"far_{kind}"])
         check(f"{kind}, by node", between_of(job["node_traffic"], kind == "inside"), said[kind])
     check("unplaced", placement["unplaced_bytes"], 0)
+    if len(sys.argv) > 4:
+        db = sqlite3.connect(sys.argv[4])
+        check("SQL, nodes", db.execute("SELECT from_host, to_host, messages, bytes FROM node_traffic").fetchall(),
+              [(row["from"], row["to"], row["messages"], row["bytes"]) for row in job["node_traffic"]])
+        check("SQL, ranks", db.execute("SELECT better_host, inside_bytes, between_bytes FROM ranks ORDER BY rank").fetchall(),
+              [*zip(*(order_of(job, key) for key in ("better_host", "inside_bytes", "between_bytes")))])
+        check("SQL, job", db.execute("SELECT inside_bytes, between_bytes, better_between_bytes FROM jobs").fetchall(),
+              [tuple(placement[key] for key in ("inside_bytes", "between_bytes", "better_between_bytes"))])
 elif question == "advised":
     now, better = order_of(job, "host"), order_of(job, "better_host")
     half = len(now) // 2
@@ -67,6 +78,14 @@ elif question == "advised":
     check("partners are together", better[:half], better[half:])
     said = said_by(run)
     check("bytes", job["placement"]["better_between_bytes"], said["inside"])  # by construction: near and far change places
+elif question == "alone":
+    check("known", [job["placement"], job["node_traffic"], *order_of(job, "better_host")], [None] * (2 + job["ranks"]))
+    check("finding", "placement" in rules, False)
+elif question == "unknown":
+    told = job["placement"]
+    check("better", told["better_between_bytes"] < told["between_bytes"], True)
+    check("gain", (told["gain_seconds"], bool(told["gain_unknown"])), (None, True))
+    check("finding", "placement" in rules, False)
 elif question == "files":
     better = order_of(job, "better_host")
     lines = open(f"{work}/order/rankfile").read().split("\n")[:-1]

@@ -26,6 +26,8 @@ refused() { # RUN WORDS
     "$build/bin/mpit-dump" --export placement "$work/nothing" "$work/$1" >"$work/log" 2>&1
     [ $? = 1 ] && [ ! -e "$work/nothing" ] && grep -q -- "$2" "$work/log" || { cat "$work/log" && return 1; }
 }
+full_says() { "$build/bin/mpit-dump" --full "$work/$1" | grep -q -- "$2"; }
+screen_lacks() { ! grep -- "$2" "$work/$1.screen"; }
 ordered() { # RUN: the launcher of the better order, in $launcher
     rm -rf "$work/order"
     "$build/bin/mpit-dump" --export placement "$work/order" "$work/$1" >"$work/log" 2>&1 || { cat "$work/log" && return 1; }
@@ -55,6 +57,11 @@ three() {
     places
     check "$mpi: six ranks on three hosts" recorded plain-$mpi 40 1000 4096 8 far
     check "$mpi: bytes by node, rank and communicator" judged counted plain-$mpi
+    if "$build/bin/mpit-dump" --sqlite "$work/$mpi.db" "$work/plain-$mpi" >"$work/log" 2>&1; then
+        check "$mpi: the database has them" judged counted plain-$mpi "$work/$mpi.db"
+    else # built without SQLite
+        skip "$mpi: the database has them" "$(cat "$work/log")"
+    fi
     check "$mpi: the best order" judged advised plain-$mpi
     check "$mpi: its files" ordered plain-$mpi
     check "$mpi: they have this order" judged files plain-$mpi
@@ -65,6 +72,15 @@ three() {
     places
     check "$mpi: partners that are on one host" recorded near-$mpi 40 1000 4096 8 near
     check "$mpi: get no advice" judged silent near-$mpi
+    check "$mpi: no message inside a host" recorded apart-$mpi 40 1000 4096 0 far
+    check "$mpi: so the gain is not known" judged unknown apart-$mpi
+    check "$mpi: --full says so" full_says apart-$mpi "What it gains is not known: no message tells"
+    check "$mpi: the screen does not" screen_lacks apart-$mpi "on the same node"
+    mpirun_on "$mpi" mpit-a:6
+    launcher=("${mpirun[@]}")
+    check "$mpi: all on one host" recorded alone-$mpi 10 1000 4096 8 far
+    check "$mpi: there is nothing to say" judged alone alone-$mpi
+    check "$mpi: and no order" refused alone-$mpi 'the job ran on one node'
 }
 
 # The network of two hosts: a cable that takes MICROSECONDS, and so long for its bytes

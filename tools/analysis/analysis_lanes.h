@@ -139,15 +139,16 @@ struct analysis_lanes {
     double *times;                    /* of all lanes, */
     double *before;                   /* of the lane whose call ends, before that, */
     double *need;                     /* and the latest of what the call needs */
-    uint8_t *rounds;   /* 1 + network_rounds, by communicator. 0: not known yet. Then those of CURE_PLACEMENT */
-    bool unsure;       /* the call that ends may need more than is known */
-    double unknown_ns; /* work of such calls: a part of it is a wait */
-    double ahead;      /* latest time of all ranks on the free network */
-    uint64_t zero_ns;  /* where the times of worlds begin: with the job, or the last part of it */
-    struct keytable locks, windows; /* analysis_locks.c, */
-    struct keytable epochs, pairs;  /* analysis_epochs.c, */
-    struct keytable pools;          /* analysis_orders.c */
-    bool leaves_the_job;            /* calls may wait for processes of other jobs */
+    uint8_t *rounds;                  /* 1 + network_rounds, by communicator. 0: not known yet */
+    uint8_t *rounds_placed;           /* the same in CURE_PLACEMENT, behind them */
+    bool unsure;                      /* the call that ends may need more than is known */
+    double unknown_ns;                /* work of such calls: a part of it is a wait */
+    double ahead;                     /* latest time of all ranks on the free network */
+    uint64_t zero_ns;                 /* where the times of worlds begin: with the job, or the last part of it */
+    struct keytable locks, windows;   /* analysis_locks.c, */
+    struct keytable epochs, pairs;    /* analysis_epochs.c, */
+    struct keytable pools;            /* analysis_orders.c */
+    bool leaves_the_job;              /* calls may wait for processes of other jobs */
 };
 
 /* A time of the time line, for the clocks of worlds. */

@@ -52,6 +52,7 @@ int worlds_open(struct analysis_lanes *lanes)
     lanes->analysis->paths.only_times = lanes->analysis->plan != NULL;
     lanes->zero_ns = job_begin_ns(lanes->analysis);
     lanes->rounds = calloc(2 * lanes->analysis->comms.count + 1, 1);
+    lanes->rounds_placed = lanes->rounds ? lanes->rounds + lanes->analysis->comms.count : NULL;
     lanes->need = calloc(count, sizeof *lanes->need);
     lanes->before = calloc(count, sizeof *lanes->before);
     lanes->times = calloc((lanes->capacity + 1) * LANE_VECTORS * count, sizeof *lanes->times);
@@ -408,7 +409,8 @@ static void need_add_over(struct analysis_lanes *lanes, const struct analysis_la
     need_add_but(lanes, come, without);
 }
 
-/* The time of a message on its way, and in another order of ranks. */
+/* The time of a message on its way, and in another order of ranks. If nobody waited for messages of its kind, it gains nothing inside
+ * of a host. */
 static void way_place(struct analysis *analysis, struct way *way, const struct envelope *envelope, uint64_t bytes)
 {
     const struct world_plan *plan = analysis->plan;
@@ -419,7 +421,7 @@ static void way_place(struct analysis *analysis, struct way *way, const struct e
     analysis->moved += between != then;
     analysis->moved_unknown += there < 0;
     way->ns = ns > 0 ? ns : 0;
-    way->placed_ns = there >= 0 && ns >= 0 ? there : way->ns;
+    way->placed_ns = there >= 0 && (ns >= 0 || then) ? there : way->ns;
 }
 
 static struct way message_way(const struct analysis_lanes *lanes, const struct envelope *envelope, uint64_t bytes)
@@ -509,7 +511,7 @@ static struct way gathering_way(struct analysis_lanes *lanes, const struct gathe
 {
     const struct world_plan *plan = lanes->analysis->plan;
     const struct trace_comm *comm = &lanes->analysis->comms.list[gathering->comm];
-    uint8_t *rounds = &lanes->rounds[gathering->comm], *then = rounds + lanes->analysis->comms.count;
+    uint8_t *rounds = &lanes->rounds[gathering->comm], *then = &lanes->rounds_placed[gathering->comm];
     if (!plan || (!plan->changes && !plan->placed))
         return (struct way){.messages = 0};
     if (!*rounds)

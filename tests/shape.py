@@ -116,7 +116,7 @@ def measured():
         readme = len(file.read().splitlines())
     subjects = git("log", "-20", "--no-merges", "--format=%s").splitlines()
     return {
-        "lines of the product": 120_293sum(text.count("\n") for text in texts.values()),
+        "lines of the product": sum(text.count("\n") for text in texts.values()),
         "rings of headers": len(header_rings(edges)),
         "folders in one circle": largest_circle(edges),
         "files in one folder": max(folders.values()),

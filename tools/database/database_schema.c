@@ -41,11 +41,15 @@ static const struct database_column jobs[] = {
     NS("start_unix_ns", "begin of the first process, since 1970"),
     NS("run_ns", "longest time of a rank from the end of MPI_Init to the begin of MPI_Finalize"),
     NS("recorded_ns", "longest recorded time of a rank: run_ns without the time when recording was off"),
-    RATIO("parallel_efficiency", "mean useful time / longest recorded time"),
+    RATIO("parallel_efficiency", "mean useful time / longest recorded time. With OpenMP: times openmp_efficiency"),
     RATIO("load_balance", "mean useful time / largest useful time"),
     RATIO("communication_efficiency", "largest useful time / longest recorded time"),
     RATIO("serialization", "part of the communication efficiency: waiting for each other"),
     RATIO("transfer", "part of the communication efficiency: the network"),
+    RATIO("openmp_efficiency", "useful time of threads / their time outside of MPI. NULL: no OpenMP, or not known"),
+    RATIO("openmp_serial", "part of it: serial parts"),
+    RATIO("openmp_balance", "part of it: balance of threads in parallel regions"),
+    RATIO("openmp_scheduling", "part of it: waits in turn, and starts of regions"),
     END};
 
 static const struct database_column functions[] = {

@@ -68,6 +68,10 @@ static void job_put(struct database_job *job)
     row_ratio(to, is.known, is.communication);
     factor_put(to, efficiency, "serialization");
     factor_put(to, efficiency, "transfer");
+    factor_put(to, efficiency, "openmp");
+    factor_put(to, efficiency, "openmp_serial");
+    factor_put(to, efficiency, "openmp_balance");
+    factor_put(to, efficiency, "openmp_scheduling");
     row_end(to);
     json_decref(efficiency);
 }

@@ -90,6 +90,18 @@ static const struct database_column phase_efficiencies[] = {
     RATIO("communication_efficiency", "largest useful time / longest time in it"),
     END};
 
+static const struct database_column parallel_regions[] = {
+    JOB,
+    TEXT("function", "function that it begins in"),
+    TEXT("file", "source file"),
+    NUMBER("line", "line there"),
+    COUNT("count", "how often it was entered, of all ranks"),
+    NS("time_ns", "time in it, of all ranks"),
+    NS("imbalance_ns", "idle time of its threads, longer than of the thread that is idle for the shortest time"),
+    NS("overhead_ns", "idle time that all of its threads have"),
+    NS("serial_after_ns", "computation of one thread after it, until the next region"),
+    END};
+
 static const struct database_column findings[] = {
     JOB,
     NUMBER("finding", "number in the order of the summary: 1, 2, ..."),
@@ -222,6 +234,8 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
                       phases_columns},
     [TABLE_PHASE_EFFICIENCIES] = {"phase_efficiencies", "one row a phase or region, over its ranks", "job, kind, phase",
                                   phase_efficiencies},
+    [TABLE_PARALLEL_REGIONS] = {"parallel_regions", "one row a parallel region of OpenMP, over all ranks", NULL,
+                                parallel_regions},
     [TABLE_FINDINGS] = {"findings", "one row a fault that stands out in the summary", "job, finding", findings},
     [TABLE_CALLS] = {"calls", "one row an MPI call. Needs a trace", "call", calls},
     [TABLE_MESSAGES] = {"messages", "one row a message whose send and receive are known. Needs a trace", "message",

@@ -8,12 +8,6 @@
 /* A region that was open at the end of a killed process is not counted. The figures are true if it is a small part. */
 enum { OPEN_PARTS = 100 };
 
-/* The record of a path, and one frame. */
-struct region_path {
-    struct path_record path;
-    uint64_t frame;
-};
-
 static bool openmp_is_whole(const struct summary *summary, const struct run_openmp *openmp, struct clock_scale scale,
                             uint64_t end_ticks)
 {
@@ -45,12 +39,15 @@ static struct row_openmp openmp_row_of(const struct summary_row *row, const stru
     return is;
 }
 
+/* `path` has room for a frame. */
 static int parallel_append(struct summary_sites *sites, const struct run_reader *run,
-                           const struct openmp_region *region, uint32_t *known)
+                           const struct openmp_region *region, struct path_record *path, uint32_t *known)
 {
     struct clock_scale scale = run_reader_scale(run);
-    struct region_path at = {.path = {.kind = CALL_COUNT, .frames = region->frame ? 1 : 0}, .frame = region->frame};
-    struct summary_site *site = summary_path_append(sites, run, &at.path, known);
+    path->kind = CALL_COUNT;
+    path->frames = region->frame ? 1 : 0;
+    path->frame[0] = region->frame;
+    struct summary_site *site = summary_path_append(sites, run, path, known);
     if (!site)
         return -1;
     site->kind = CALL_NONE;
@@ -72,14 +69,16 @@ int summary_openmp_fill(struct summary *summary, const struct run_reader *run, u
     if (!openmp || !openmp_is_whole(summary, openmp, scale, end_ticks))
         return 0;
     uint32_t *known = calloc(PATH_MODULES_MOST, sizeof *known);
-    int result = known ? 0 : -1;
+    struct path_record *path = calloc(1, sizeof *path + sizeof path->frame[0]);
+    int result = known && path ? 0 : -1;
     row->openmp = openmp_row_of(row, openmp, scale);
     const struct row_openmp *is = &row->openmp;
     row->useful_ns = (is->useful_ns + is->serial_ns + is->imbalance_ns + is->overhead_ns) / is->threads;
     for (unsigned i = 0; result == 0 && i < OPENMP_REGIONS; i++)
         if (openmp->region[i].count || openmp->region[i].serial_ticks)
-            result = parallel_append(&summary->parallel, run, &openmp->region[i], known);
+            result = parallel_append(&summary->parallel, run, &openmp->region[i], path, known);
     summary_sites_sort(&summary->parallel);
+    free(path);
     free(known);
     return result;
 }

@@ -33,14 +33,14 @@ static void thread_state(bool begins, bool waits)
 static void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel, unsigned requested,
                               int flags, const void *place)
 {
-    (void)task, (void)frame, (void)requested, (void)place;
-    parallel->value = flags & ompt_parallel_team ? openmp_region_begin() : 0;
+    (void)task, (void)frame, (void)requested;
+    parallel->value = flags & ompt_parallel_team ? openmp_region_begin((uintptr_t)place) : 0;
 }
 
 static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *place)
 {
-    (void)task, (void)flags;
-    openmp_region_end(parallel->value, (uintptr_t)place);
+    (void)task, (void)flags, (void)place;
+    openmp_region_end(parallel->value);
 }
 
 static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, unsigned threads,

@@ -26,7 +26,7 @@ static uint64_t open; /* its generation. 0: there is none */
 
 /* Of the open region, and of the time after the last one. Who has set `busy` uses it. */
 static struct {
-    uint64_t generation, begin;
+    uint64_t generation, begin, place;
     uint32_t threads;
     struct log *log; /* of the thread that has ended the last region, */
     uint64_t mpi;    /* and what it had been in MPI then */
@@ -158,7 +158,7 @@ static void region_count(struct run_openmp *to, struct openmp_region *at, uint64
     add(&at->overhead_ticks, overhead);
 }
 
-uint64_t openmp_region_begin(void)
+uint64_t openmp_region_begin(uint64_t place)
 {
     struct run_openmp *to = __atomic_load_n(&record, __ATOMIC_ACQUIRE);
     if (!to || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
@@ -166,6 +166,7 @@ uint64_t openmp_region_begin(void)
     uint64_t now = clock_now();
     serial_count(to, thread_log, now);
     region.begin = now;
+    region.place = place;
     region.threads = 0;
     region.generation++;
     RELAXED_STORE(&to->open_ticks, now);
@@ -174,11 +175,11 @@ uint64_t openmp_region_begin(void)
 }
 
 /* `to` is NULL: it is counted already, or never. */
-static void region_close(struct run_openmp *to, uint64_t place)
+static void region_close(struct run_openmp *to)
 {
     uint64_t now = clock_now();
     if (to && region.threads <= TEAM_MOST) {
-        uint32_t at = region_number(to, place);
+        uint32_t at = region_number(to, region.place);
         region_count(to, &to->region[at], now);
         region.after = at;
     } else if (to) {
@@ -193,11 +194,11 @@ static void region_close(struct run_openmp *to, uint64_t place)
     __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
-void openmp_region_end(uint64_t generation, uint64_t place)
+void openmp_region_end(uint64_t generation)
 {
+    bool counts = __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
     if (generation && generation == __atomic_load_n(&open, __ATOMIC_ACQUIRE))
-        region_close(
-            __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) ? __atomic_load_n(&record, __ATOMIC_ACQUIRE) : NULL, place);
+        region_close(counts ? __atomic_load_n(&record, __ATOMIC_ACQUIRE) : NULL);
 }
 
 /* A region that MPI_Finalize is called in is counted until then. */

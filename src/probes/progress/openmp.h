@@ -30,10 +30,10 @@ void openmp_end(void);
 /* A runtime reports from now on. */
 void openmp_reports(void);
 
-/* Returns the word of the region. 0: it is not counted apart. */
-uint64_t openmp_region_begin(void);
-/* `place`: the address behind the call that begins the region. 0: not known. */
-void openmp_region_end(uint64_t region, uint64_t place);
+/* Returns the word of the region. 0: it is not counted apart. `place`: the address behind the call that begins the region. 0: not
+ * known. */
+uint64_t openmp_region_begin(uint64_t place);
+void openmp_region_end(uint64_t region);
 
 /* Returns the new word of the thread, which has the number `index` of a team of `threads`. */
 uint64_t openmp_thread_enter(uint64_t thread, uint64_t region, unsigned index, unsigned threads);

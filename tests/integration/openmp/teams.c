@@ -10,6 +10,8 @@
  *   multiple   all threads are in MPI inside of regions
  *   tasks      threads that wait at the end of a region run tasks
  *   critical   all work is in a critical section
+ *   ordered    all work is in the ordered part of a loop
+ *   forks      a child of fork runs regions, too
  *   inner      regions inside of regions
  *   whole      one region from MPI_Init to MPI_Finalize
  *   spin       threads use processors: "cores RANK ELAPSED PROCESSOR" is what they used between calls of MPI, in microseconds
@@ -20,7 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { THREADS = 2, REGIONS = 10, MOST = 16 };
 
@@ -57,14 +61,14 @@ static void barrier_of_ranks(double *to)
     *to += now() - begin;
 }
 
-static double region_begin(void)
+__attribute__((noinline)) static double region_begin(void)
 {
     memset(own, 0, sizeof own);
     memset(own_mpi, 0, sizeof own_mpi);
     return now();
 }
 
-static void region_end(double begin, int threads)
+__attribute__((noinline)) static void region_end(double begin, int threads)
 {
     double wall = now() - begin, least = wall;
     parallel += wall;
@@ -94,7 +98,7 @@ __attribute__((noinline)) static void region_uneven(double us)
     region_end(begin, THREADS);
 }
 
-static void region_turns(double us)
+__attribute__((noinline)) static void region_turns(double us)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -121,7 +125,7 @@ static void message_wait(int thread, int round, int rank, double us)
     own_mpi[thread] += now() - begin;
 }
 
-static void region_mpi(int round, int rank, double us, int all)
+__attribute__((noinline)) static void region_mpi(int round, int rank, double us, int all)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -132,7 +136,7 @@ static void region_mpi(int round, int rank, double us, int all)
     region_end(begin, THREADS);
 }
 
-static void region_tasks(double us)
+__attribute__((noinline)) static void region_tasks(double us)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -144,7 +148,7 @@ static void region_tasks(double us)
     region_end(begin, THREADS);
 }
 
-static void region_critical(double us)
+__attribute__((noinline)) static void region_critical(double us)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -155,7 +159,30 @@ static void region_critical(double us)
     region_end(begin, THREADS);
 }
 
-static void region_inner(double us)
+__attribute__((noinline)) static void region_ordered(double us)
+{
+    double begin = region_begin();
+#pragma omp parallel
+#pragma omp for ordered schedule(static, 1)
+    for (int i = 0; i < 2 * THREADS; i++) {
+#pragma omp ordered
+        compute(us);
+    }
+    region_end(begin, THREADS);
+}
+
+/* A child leaves the figures of its parent alone. */
+static void child_run(double us)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        region_uneven(us);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+__attribute__((noinline)) static void region_inner(double us)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -170,7 +197,7 @@ static void region_inner(double us)
 }
 
 /* The region ends in MPI_Finalize. */
-static void region_whole(double us)
+__attribute__((noinline)) static void region_whole(double us)
 {
     double begin = region_begin();
 #pragma omp parallel
@@ -196,7 +223,7 @@ static double processor_us(void)
 }
 
 /* Thread 1 computes for half as long. */
-static void region_spin(double us)
+__attribute__((noinline)) static void region_spin(double us)
 {
     double begin = now(), used = processor_us();
 #pragma omp parallel
@@ -228,6 +255,11 @@ static void round_make(const char *kind, int round, int rank)
         region_tasks(us);
     } else if (strcmp(kind, "critical") == 0) {
         region_critical(us);
+    } else if (strcmp(kind, "ordered") == 0) {
+        region_ordered(us);
+    } else if (strcmp(kind, "forks") == 0) {
+        region_even(us);
+        child_run(us);
     } else if (strcmp(kind, "inner") == 0) {
         region_inner(us);
     } else if (strcmp(kind, "funneled") == 0 || strcmp(kind, "multiple") == 0) {

@@ -3,20 +3,24 @@
 
     teams.py BUILD
 """
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "outputs"))
+import htmldrawn
 import trial
 
 BUILD = os.path.abspath(sys.argv[1])
-KINDS = "serial imbalance turns starts funneled multiple tasks critical inner whole before".split()
+KINDS = "serial imbalance turns starts funneled multiple tasks critical ordered forks inner whole before".split()
 FIGURES = "run parallel useful mpi_out mpi_in serial imbalance overhead".split()
 RANKS, POINTS = 2, 0.02
-# Findings of a kind, and whether its place is told.
-FOUND = {"serial": ("serial_part", "(region_even)"), "imbalance": ("openmp_imbalance", "region_uneven"), "turns": ("openmp_overhead", "region_turns"),
+# The finding of a kind, and the function with the region.
+FOUND = {"serial": ("serial_part", "region_even"), "imbalance": ("openmp_imbalance", "region_uneven"), "turns": ("openmp_overhead", "region_turns"),
          "critical": ("openmp_overhead", "region_critical")}
 
 
@@ -26,8 +30,21 @@ def environment(runtime):
     return trial.environment(**more, **({"LD_LIBRARY_PATH": runtime} if runtime else {}))
 
 
+def program(mpi, runtime):
+    """That of gcc for a runtime that stands for gcc's."""
+    return f"{BUILD}/tests/teams{'-gcc' if runtime and os.path.exists(runtime + '/libgomp.so.1') else ''}-{mpi}"
+
+
+def stand_in(mpi, work):
+    """A directory with LLVM's runtime under the name of gcc's."""
+    found = re.search(r"libomp\S* => (\S+)", trial.run(["ldd", f"{BUILD}/tests/teams-{mpi}"], 20).out)
+    os.makedirs(f"{work}/gomp", exist_ok=True)
+    os.symlink(found[1], f"{work}/gomp/libgomp.so.1")
+    return f"{work}/gomp"
+
+
 def record(mpi, kind, runtime, run, work):
-    return trial.run([f"{BUILD}/bin/mpit-run", "--no-trace", "--output", run, *trial.launcher(mpi, RANKS), f"{BUILD}/tests/teams-{mpi}", kind],
+    return trial.run([f"{BUILD}/bin/mpit-run", "--no-trace", "--output", run, *trial.launcher(mpi, RANKS), program(mpi, runtime), kind],
                      60, environment(runtime), work)
 
 
@@ -84,6 +101,30 @@ def measured(mpi, kind, runtime, run, work):
     return ended, truths, job, figures
 
 
+def judge_database(judge, name, job, run):
+    trial.run([f"{BUILD}/bin/mpit-dump", "--sqlite", f"{run}.sqlite", run], 20)
+    with contextlib.closing(sqlite3.connect(f"{run}.sqlite")) as base:
+        stored = base.execute("SELECT openmp_efficiency, openmp_serial FROM jobs").fetchone()
+        regions = base.execute("SELECT function, line, count, imbalance_ns FROM parallel_regions WHERE function LIKE 'region%'").fetchall()
+    wanted = job["efficiency"]["openmp"], job["efficiency"]["openmp_serial"]
+    judge.holds(all(abs(a - b) < 1e-6 for a, b in zip(stored, wanted)) and regions and regions[0][1] > 0, f"{name}: database",
+                [stored, wanted, regions])
+
+
+def judge_page(judge, name, job, run):
+    if not htmldrawn.BROWSER:
+        judge.skip(f"{name}: page", "no chromium")
+        return
+    trial.run([f"{BUILD}/bin/mpit-dump", "--html", f"{run}.html", run], 60)
+    root, console = htmldrawn.drawn(f"{run}.html")
+    shown = {one.attributes["data-efficiency"]: htmldrawn.number_told(one) for one in root.having("data-efficiency")}
+    judge.holds(not console and all(abs(shown[key] - job["efficiency"][key]) < 1e-3 for key in ("parallel", "mpi", "openmp", "openmp_balance")),
+                f"{name}: efficiencies of the page", [shown, console])
+    table = htmldrawn.table_of(root, "parallel")
+    judge.holds(len(table) == len(job["parallel_regions"]) and "region_uneven" in table[0]["texts"][0]
+                and abs(table[0]["imbalance_ns"] - job["parallel_regions"][0]["imbalance_ns"]) < 1, f"{name}: regions of the page", table)
+
+
 def judge_kind(judge, mpi, kind, runtime, work):
     """Other load may take the processor between the program's clock and mpit's: three runs at the most."""
     name, base = f"{mpi} {kind} {runtime or 'default'}", f"{work}/{kind}{(runtime or '').replace('/', '-')}"
@@ -101,16 +142,20 @@ def judge_kind(judge, mpi, kind, runtime, work):
         judge_rank(judge, f"{name}: rank {row['rank']}", row, truths[row["rank"]])
     judge_tree(judge, name, job)
     judge.holds("= MPI" in full and "x OpenMP" in full and "= MPI" in screen and len(screen.splitlines()) <= 24, f"{name}: screen", screen)
-    if kind in FOUND and job["not_judged"]:
-        judge.skip(f"{name}: {FOUND[kind][0]}", job["not_judged"])
-    elif kind in FOUND:
-        rule, place = FOUND[kind]
-        found = [finding for finding in job["findings"] if finding["rule"] == rule]
-        judge.holds(found and "teams.c:" in found[0]["text"], f"{name}: {rule}", job["findings"])
-        regions = [region for region in job["parallel_regions"] if region["function"] == place.strip("()")]
-        judge.holds(len(regions) == 1 and regions[0]["count"] == RANKS * 10, f"{name}: region", job["parallel_regions"])
+    judge.holds(not any(finding["rule"] == "idle_threads" for finding in job["findings"]), f"{name}: no guess", job["findings"])
+    if kind not in FOUND:
+        return
+    rule, place = FOUND[kind]
+    if job["not_judged"]:
+        judge.skip(f"{name}: {rule}", job["not_judged"])
     else:
-        judge.holds(not any(finding["rule"] == "idle_threads" for finding in job["findings"]), f"{name}: no guess", job["findings"])
+        found = [finding for finding in job["findings"] if finding["rule"] == rule]
+        judge.holds(found and "teams.c:" in found[0]["text"] and place in found[0]["text"], f"{name}: {rule}", job["findings"])
+    regions = [region for region in job["parallel_regions"] if region["function"] == place]
+    judge.holds(len(regions) == 1 and regions[0]["count"] == RANKS * 10, f"{name}: region", job["parallel_regions"])
+    judge_database(judge, name, job, run)
+    if kind == "imbalance" and not runtime:
+        judge_page(judge, name, job, run)
 
 
 def judge_cores(judge, mpi, work):
@@ -166,6 +211,9 @@ def judge_all(judge, _, mpi, work):
     for runtime in [None, *filter(None, os.environ.get("TEST_LIBOMP", "").split(":"))]:
         for kind in KINDS:
             judge_kind(judge, mpi, kind, runtime, work)
+    gomp = stand_in(mpi, work)
+    for kind in ("serial", "imbalance", "turns", "tasks", "multiple"):
+        judge_kind(judge, mpi, kind, gomp, work)
 
 
 trial.judge_mpis(BUILD, trial.Judge(), judge_all)

@@ -5,16 +5,19 @@
 
 #include <stdlib.h>
 
-/* A region that was open at the end of a killed process is not counted. The figures are true if it is a small part. */
-enum { OPEN_PARTS = 100 };
+/* What may be missing: a region that was open at the end of a killed process is not counted, and its last ones may be behind the end of
+ * its run time. */
+enum { MISSING_PARTS = 100 };
 
 static bool openmp_is_whole(const struct summary *summary, const struct run_openmp *openmp, struct clock_scale scale,
                             uint64_t end_ticks)
 {
     const struct summary_row *row = &summary->rows[0];
     uint64_t open = openmp->open_ticks && end_ticks > openmp->open_ticks ? end_ticks - openmp->open_ticks : 0;
-    return openmp->threads && openmp->threads <= UINT16_MAX && !openmp->left_out && summary->timed &&
-           !summary->timed_mixed && !row->off_ns && clock_ns(scale, open) <= row->run_ns / OPEN_PARTS;
+    uint64_t parallel = clock_ns(scale, openmp->parallel_ticks), missing = row->run_ns / MISSING_PARTS;
+    bool timed = summary->timed && !summary->timed_mixed && !summary->filter[0] && !row->off_ns;
+    return openmp->threads && openmp->threads <= UINT16_MAX && !openmp->left_out && timed &&
+           clock_ns(scale, open) <= missing && parallel <= row->run_ns + missing;
 }
 
 static uint64_t less(uint64_t from, uint64_t part)

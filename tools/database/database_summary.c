@@ -105,6 +105,8 @@ static const char *call_class_of(unsigned kind)
 static void parallel_fill(struct database_job *job)
 {
     const struct summary_sites *sites = &job->job->summary->parallel;
+    if (!sites->count)
+        database_note(job, TABLE_PARALLEL_REGIONS, "no runtime of OpenMP reported parallel regions");
     for (uint64_t i = 0; i < sites->count; i++) {
         const struct summary_site *site = &sites->list[i];
         const struct summary_frame *frame = site->frame_count ? &sites->frames[site->first_frame] : NULL;

@@ -7,6 +7,7 @@ const FIGURES = [
   ["timeline", "Timeline", timelineFigure],
   ["callsites", "Call sites", callsitesFigure],
   ["phases", "Phases", phasesFigure],
+  ["parallel", "Threads", parallelFigure],
   ["waits", "Waits", waitsFigure],
   ["segments", "Segments", segmentsFigure],
   ["ranks", "Ranks", ranksFigure],

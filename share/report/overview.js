@@ -167,8 +167,16 @@ function isKnown(efficiency, names) {
 function efficiencyPart(job) {
   const is = job.summary.efficiency;
   if (!is || is.parallel === null || is.parallel === undefined) return null;
+  const balance = {load_balance: "load balance", communication: "communication"};
+  const threaded = is.openmp !== null && is.openmp !== undefined;
   const products = [
-    {parallel: "parallel efficiency", load_balance: "load balance", communication: "communication"},
+    ...threaded ?
+        [
+          {parallel: "parallel efficiency", mpi: "MPI", openmp: "OpenMP"},
+          {openmp: "OpenMP", openmp_serial: "serial parts", openmp_balance: "balance", openmp_scheduling: "scheduling"},
+          {mpi: "MPI", ...balance}
+        ] :
+        [{parallel: "parallel efficiency", ...balance}],
     {communication: "communication", serialization: "serialization", transfer: "transfer"}
   ];
   if (new Set((job.ranks.hosts || []).filter((host) => host)).size > 1)

@@ -56,6 +56,7 @@ static const struct {
                {"MPI_Get_version", (void *)answer_version},
                {"MPI_Get_library_version", (void *)answer_library_version},
                {"mpi_collector_api", (void *)answer_nothing},
+               {"ompt_start_tool", (void *)answer_nothing},
                {"mpit_instrument_interface", (void *)answer_nothing},
                {"mpit_monitor_interface", (void *)answer_nothing}};
 

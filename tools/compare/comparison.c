@@ -102,6 +102,8 @@ static void shares_add(struct builder *builder, const struct summary *summary)
     if (!is.known)
         return;
     row_add(builder, COMPARED_EFFICIENCY, "parallel efficiency", is.parallel, 0, 0);
+    if (is.threaded)
+        row_add(builder, COMPARED_EFFICIENCY, "OpenMP efficiency", is.openmp, 0, 0);
     row_add(builder, COMPARED_EFFICIENCY, "load balance", is.load_balance, 0, 0);
     row_add(builder, COMPARED_EFFICIENCY, "communication efficiency", is.communication, 0, 0);
 }

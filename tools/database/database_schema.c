@@ -41,7 +41,7 @@ static const struct database_column jobs[] = {
     NS("start_unix_ns", "begin of the first process, since 1970"),
     NS("run_ns", "longest time of a rank from the end of MPI_Init to the begin of MPI_Finalize"),
     NS("recorded_ns", "longest recorded time of a rank: run_ns without the time when recording was off"),
-    RATIO("parallel_efficiency", "mean useful time / longest recorded time"),
+    RATIO("parallel_efficiency", "mean useful time / longest recorded time. With OpenMP: times openmp_efficiency"),
     RATIO("load_balance", "mean useful time / largest useful time"),
     RATIO("communication_efficiency", "largest useful time / longest recorded time"),
     RATIO("serialization", "part of the communication efficiency: waiting for each other"),
@@ -49,6 +49,10 @@ static const struct database_column jobs[] = {
     BYTES("inside_bytes", "bytes of messages between ranks on one node"),
     BYTES("between_bytes", "bytes of messages between ranks on different nodes"),
     BYTES("better_between_bytes", "the same in the order of ranks.better_host. NULL: no better one was found"),
+    RATIO("openmp_efficiency", "useful time of threads / their time outside of MPI. NULL: no OpenMP, or not known"),
+    RATIO("openmp_serial", "part of it: serial parts"),
+    RATIO("openmp_balance", "part of it: balance of threads in parallel regions"),
+    RATIO("openmp_scheduling", "part of it: waits in turn, and starts of regions"),
     END};
 
 static const struct database_column functions[] = {
@@ -87,6 +91,18 @@ static const struct database_column phase_efficiencies[] = {
     RATIO("parallel_efficiency", "mean useful time / longest time in it, over these ranks"),
     RATIO("load_balance", "mean useful time / largest useful time"),
     RATIO("communication_efficiency", "largest useful time / longest time in it"),
+    END};
+
+static const struct database_column parallel_regions[] = {
+    JOB,
+    TEXT("function", "function that it begins in"),
+    TEXT("file", "source file"),
+    NUMBER("line", "line there"),
+    COUNT("count", "how often it was entered, of all ranks"),
+    NS("time_ns", "time in it, of all ranks"),
+    NS("imbalance_ns", "idle time of its threads, longer than of the thread that is idle for the shortest time"),
+    NS("overhead_ns", "idle time that all of its threads have"),
+    NS("serial_after_ns", "computation of one thread after it, until the next region"),
     END};
 
 static const struct database_column findings[] = {
@@ -223,6 +239,8 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
                                   phase_efficiencies},
     [TABLE_NODE_TRAFFIC] = {"node_traffic", "one row a node and a node that it sent messages to, or itself",
                             "job, from_host, to_host", node_traffic_columns},
+    [TABLE_PARALLEL_REGIONS] = {"parallel_regions", "one row a parallel region of OpenMP, over all ranks", NULL,
+                                parallel_regions},
     [TABLE_FINDINGS] = {"findings", "one row a fault that stands out in the summary", "job, finding", findings},
     [TABLE_CALLS] = {"calls", "one row an MPI call. Needs a trace", "call", calls},
     [TABLE_MESSAGES] = {"messages", "one row a message whose send and receive are known. Needs a trace", "message",

@@ -5,6 +5,7 @@
 #include "summary/efficiency.h"
 #include "summary/summaryphases.h"
 #include "summary/summarycounters.h"
+#include "summary/summarysites.h"
 #include "figures/variables.h"
 #include "summarysql.h"
 
@@ -72,6 +73,10 @@ static void job_put(struct database_job *job)
     row_known(to, placement->known, placement->inside_bytes);
     row_known(to, placement->known, placement->between_bytes);
     row_known(to, placement->better_bytes < placement->between_bytes, placement->better_bytes);
+    factor_put(to, efficiency, "openmp");
+    factor_put(to, efficiency, "openmp_serial");
+    factor_put(to, efficiency, "openmp_balance");
+    factor_put(to, efficiency, "openmp_scheduling");
     row_end(to);
     json_decref(efficiency);
 }
@@ -100,6 +105,27 @@ static const char *call_class_of(unsigned kind)
         [CLASS_PROCESS] = "process"};
     unsigned class = call_table[kind].class;
     return class < sizeof names / sizeof *names && names[class] ? names[class] : "other";
+}
+
+static void parallel_fill(struct database_job *job)
+{
+    const struct summary_sites *sites = &job->job->summary->parallel;
+    if (!sites->count)
+        database_note(job, TABLE_PARALLEL_REGIONS, "no runtime of OpenMP reported parallel regions");
+    for (uint64_t i = 0; i < sites->count; i++) {
+        const struct summary_site *site = &sites->list[i];
+        const struct summary_frame *frame = site->frame_count ? &sites->frames[site->first_frame] : NULL;
+        struct database *to = job_row_begin(job, TABLE_PARALLEL_REGIONS);
+        row_text(to, frame ? summary_text(sites, frame->function) : NULL);
+        row_text(to, frame ? summary_text(sites, frame->file) : NULL);
+        row_known(to, frame && frame->line, frame ? frame->line : 0);
+        row_count(to, site->count);
+        row_count(to, site->time_ns);
+        row_count(to, site->stall_ns);
+        row_count(to, site->overhead_ns);
+        row_count(to, site->serial_ns);
+        row_end(to);
+    }
 }
 
 static void functions_fill(struct database_job *job)
@@ -259,6 +285,7 @@ void database_summary_fill(struct database_job *job)
     job_put(job);
     ranks_fill(job);
     functions_fill(job);
+    parallel_fill(job);
     job->first_comm = job->last_comm + 1;
     for (size_t i = 0; i < summary->comm_count; i++)
         comm_row_put(job, &summary->comms[i]);

@@ -51,11 +51,12 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* Threads of a rank: the one that calls MPI, and its helpers. 1: they are not known, or there is no processor for them. */
+/* Threads of a rank: the one that calls MPI, and its helpers. 1: they are not known, there is no processor for them, or OpenMP tells
+ * more (findings_openmp.c). */
 static double working_threads(const struct summary_row *row)
 {
     double threads = 1 + (double)row->usage.helpers;
-    bool known = row_has_figures(row) && row->threads == 1 && row->usage.known & USAGE_DELAY;
+    bool known = row_has_figures(row) && row->threads == 1 && row->usage.known & USAGE_DELAY && !row->openmp.threads;
     return !known ? 1 : threads < row->processors ? threads : row->processors;
 }
 

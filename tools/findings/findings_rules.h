@@ -4,6 +4,7 @@
  *   findings.c         facts, the table of rules
  *   findings_ranks.c   rules on figures by rank and host
  *   findings_memory.c  notes on memory
+ *   findings_openmp.c  threads of OpenMP
  *   findings_calls.c   rules on call sites
  *   findings_cures.c   what a replay of the trace has found, in place of both
  */
@@ -91,6 +92,11 @@ const char *finding_segment_text(const struct facts *facts, uint64_t first, uint
 /* Returns false for what no replay finds: of a damaged file. */
 bool cure_is_sound(const struct summary_cure *cure);
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding);
+
+/* findings_openmp.c */
+bool find_serial_part(struct facts *facts, struct finding *finding);
+bool find_openmp_imbalance(struct facts *facts, struct finding *finding);
+bool find_openmp_overhead(struct facts *facts, struct finding *finding);
 
 /* findings_calls.c. Their seconds are 0. */
 bool find_mismatch(struct facts *facts, struct finding *finding);

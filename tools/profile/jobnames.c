@@ -37,18 +37,22 @@ static int sample_pass(void *data, const struct stack_sample *sample)
 }
 
 /* As the call sites are looked up (sitenames.c). */
+static void frame_look_up(const struct naming *naming, const struct run_reader *run, uint64_t frame)
+{
+    const struct module_record *record = run_reader_module(run, frame);
+    if (!record)
+        return;
+    struct module module = {.end = UINT64_MAX,
+                            .path = record->path,
+                            .build_id = record->build_id,
+                            .build_id_bytes = record->build_id_bytes};
+    symbols_look_up(naming->symbols, &module, "", (frame & PATH_OFFSET_MASK) - 1);
+}
+
 static void path_look_up(const struct naming *naming, const struct run_reader *run, const struct path_record *path)
 {
-    for (uint32_t i = 0; path && i < path->frames; i++) {
-        const struct module_record *record = run_reader_module(run, path->frame[i]);
-        if (!record)
-            continue;
-        struct module module = {.end = UINT64_MAX,
-                                .path = record->path,
-                                .build_id = record->build_id,
-                                .build_id_bytes = record->build_id_bytes};
-        symbols_look_up(naming->symbols, &module, "", (path->frame[i] & PATH_OFFSET_MASK) - 1);
-    }
+    for (uint32_t i = 0; path && i < path->frames; i++)
+        frame_look_up(naming, run, path->frame[i]);
 }
 
 static void paths_look_up(struct naming *naming, const struct run_job *job)
@@ -57,6 +61,9 @@ static void paths_look_up(struct naming *naming, const struct run_job *job)
         const struct run_reader *run = run_job_file(job, i);
         for (uint32_t number = 1; number < run->path_count && time_is_left(naming); number++)
             path_look_up(naming, run, run_reader_path_of(run, number));
+        const struct run_openmp *openmp = run_reader_openmp(run);
+        for (uint32_t number = 0; openmp && number < OPENMP_REGIONS && time_is_left(naming); number++)
+            frame_look_up(naming, run, openmp->region[number].frame);
         run_reader_rest(run);
     }
 }

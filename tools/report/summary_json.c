@@ -9,6 +9,7 @@
 #include "report/summary_findings.h"
 #include "report/summary_instruments.h"
 #include "report/summary_passes.h"
+#include "report/summary_openmp.h"
 #include "report/summary_phases.h"
 #include "report/summary_placement.h"
 #include "report/summary_origin.h"
@@ -135,13 +136,25 @@ static json_t *clocks_json(const struct run_job *job)
 }
 
 /* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
-static const char *const unknown_of_parts[] = {
-    "run_seconds", "mpi_share",       "off_seconds", "efficiency",           "by_rank",          "findings", "fabric",
-    "counters",    "counter_read_ns", "instruments", "instruments_left_out", "recorded_seconds", "phases",   "regions"};
+static const char *const unknown_of_parts[] = {"run_seconds",
+                                               "mpi_share",
+                                               "off_seconds",
+                                               "efficiency",
+                                               "by_rank",
+                                               "findings",
+                                               "fabric",
+                                               "counters",
+                                               "counter_read_ns",
+                                               "instruments",
+                                               "instruments_left_out",
+                                               "recorded_seconds",
+                                               "phases",
+                                               "regions",
+                                               "parallel_regions"};
 /* A part of a run without files has only figures by rank, and all that comes from these. */
 static const char *const unknown_of_rows[] = {
-    "events",   "lost",   "stalls_ns", "calls",           "communicators", "callsites",
-    "findings", "fabric", "counters",  "counter_read_ns", "instruments",   "instruments_left_out"};
+    "events", "lost",     "stalls_ns",       "calls",       "communicators",        "callsites",       "findings",
+    "fabric", "counters", "counter_read_ns", "instruments", "instruments_left_out", "parallel_regions"};
 
 static void unknown_put(json_t *json, json_t *unknown, const char *const *names, size_t count)
 {
@@ -212,6 +225,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "placement", summary_placement_json(summary));
     json_object_set_new(json, "node_traffic", summary_links_json(summary));
     json_object_set_new(json, "callsites", summary_sites_json(summary));
+    json_object_set_new(json, "parallel_regions", summary_parallel_json(summary));
     json_object_set_new(json, "below", summary_below_json(summary));
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));

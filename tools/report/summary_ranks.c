@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "report/summary_openmp.h"
 #include "summaryjson.h"
 
 #include <stdlib.h>
@@ -77,9 +78,22 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
     const char *reason = is.known ? NULL : efficiency_obstacle(summary);
     if (reason)
         fprintf(out, "  efficiency unknown: %s\n", reason);
-    if (is.known)
-        fprintf(out, "  efficiency %s = load balance %s x communication %s\n", text_of_share(a, is.parallel, 1),
-                text_of_share(b, is.load_balance, 1), text_of_share(c, is.communication, 1));
+    if (is.threaded) {
+        fprintf(out, "  efficiency %s = MPI %s x OpenMP %s\n", text_of_share(a, is.parallel, 1),
+                text_of_share(b, is.mpi, 1), text_of_share(c, is.openmp, 1));
+        fprintf(out, "             OpenMP = serial %s x balance %s x scheduling %s\n",
+                text_of_share(a, is.openmp_serial, 1), text_of_share(b, is.openmp_balance, 1),
+                text_of_share(c, is.openmp_scheduling, 1));
+    }
+    const char *alone = "";
+    for (size_t i = 0; i < summary->row_count && !is.threaded; i++)
+        alone = cores_used_of(summary, &summary->rows[i]).most > 0 ? " (MPI alone)" : alone;
+    if (is.threaded)
+        fprintf(out, "             MPI = load balance %s x communication %s\n", text_of_share(a, is.load_balance, 1),
+                text_of_share(b, is.communication, 1));
+    else if (is.known)
+        fprintf(out, "  efficiency %s%s = load balance %s x communication %s\n", text_of_share(a, is.parallel, 1),
+                alone, text_of_share(b, is.load_balance, 1), text_of_share(c, is.communication, 1));
     if (is.split)
         fprintf(out, "             communication = serialization %s x transfer %s\n",
                 text_of_share(a, is.serialization, 1), text_of_share(b, is.transfer, 1));
@@ -94,6 +108,7 @@ static json_t *row_json(const struct summary *summary, const struct summary_row 
     summary_row_json_add(json, row, &known);
     if (row->rank >= 0)
         json_object_set_new(json, "rank", json_integer(row->rank));
+    json_object_set_new(json, "cores_used", cores_used_json(summary, row));
     json_object_set_new(json, "host", json_string(summary->hosts[row->host].name));
     if (known.placed)
         json_object_set_new(json, "better_host", json_string(summary->hosts[row->better_host].name));
@@ -119,13 +134,19 @@ static json_t *known_figure_json(bool known, double figure)
 /* Serialization and transfer need a trace. */
 json_t *efficiency_json(const struct efficiency *is)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", known_figure_json(is->known, is->parallel),
-                     "load_balance", known_figure_json(is->known, is->load_balance), "load_balance_in_node",
-                     known_figure_json(is->known, is->load_balance_in_node), "load_balance_between_nodes",
-                     known_figure_json(is->known, is->load_balance_between_nodes), "communication",
-                     known_figure_json(is->known, is->communication), "serialization",
-                     known_figure_json(is->split, is->serialization), "transfer",
-                     known_figure_json(is->split, is->transfer));
+    json_t *json = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", known_figure_json(is->known, is->parallel), "load_balance",
+        known_figure_json(is->known, is->load_balance), "load_balance_in_node",
+        known_figure_json(is->known, is->load_balance_in_node), "load_balance_between_nodes",
+        known_figure_json(is->known, is->load_balance_between_nodes), "communication",
+        known_figure_json(is->known, is->communication), "serialization",
+        known_figure_json(is->split, is->serialization), "transfer", known_figure_json(is->split, is->transfer));
+    json_object_set_new(json, "mpi", known_figure_json(is->known, is->mpi));
+    json_object_set_new(json, "openmp", known_figure_json(is->threaded, is->openmp));
+    json_object_set_new(json, "openmp_serial", known_figure_json(is->threaded, is->openmp_serial));
+    json_object_set_new(json, "openmp_balance", known_figure_json(is->threaded, is->openmp_balance));
+    json_object_set_new(json, "openmp_scheduling", known_figure_json(is->threaded, is->openmp_scheduling));
+    return json;
 }
 
 json_t *summary_efficiency_json(const struct summary *summary)

@@ -14,6 +14,7 @@
 #include "report/summary_phases.h"
 #include "report/summary_left.h"
 #include "report/summary_memory.h"
+#include "report/summary_openmp.h"
 #include "report/summary_placement.h"
 #include "report/summary_ranks.h"
 #include "report/summary_below.h"
@@ -285,6 +286,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     summary_passes_print(summary, out);
     if (!part) { /* else run time and time outside of MPI are unknown */
         summary_ranks_print(summary, out);
+        summary_openmp_print(summary, out);
         summary_memory_print(summary, out);
         summary_left_print(summary, out);
         summary_placement_print(summary, out);

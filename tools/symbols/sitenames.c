@@ -70,9 +70,8 @@ bool site_name(struct site_naming *naming, struct summary_site *site)
     return true;
 }
 
-int site_names_find(struct summary *summary, const struct stored_names *stored)
+static int frame_names_find(struct summary_sites *sites, const struct stored_names *stored)
 {
-    struct summary_sites *sites = &summary->sites;
     struct site_naming naming;
     if (sites->named || !sites->count)
         return 0;
@@ -94,4 +93,9 @@ int site_names_find(struct summary *summary, const struct stored_names *stored)
     free(list);
     site_naming_end(&naming);
     return good ? 0 : -1;
+}
+
+int site_names_find(struct summary *summary, const struct stored_names *stored)
+{
+    return frame_names_find(&summary->sites, stored) != 0 ? -1 : frame_names_find(&summary->parallel, stored);
 }

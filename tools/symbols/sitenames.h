@@ -7,7 +7,7 @@
 struct stored_names;
 
 /*
- * Gives the frames of the summary's call sites their functions, files and lines, as far as `stored` (storednames.h) or
+ * Gives the frames of the summary's call sites and parallel regions their functions, files and lines, as far as `stored` (storednames.h) or
  * the files on this machine tell. `stored` may be NULL. A place in an inlined function becomes several frames. Does nothing if they have names already. Returns 0, or
  * -1 without memory; then the sites stay as they were.
  */

@@ -26,6 +26,7 @@ class Mpit(CMakePackage):
     variant("top", default=True, description="mpit-top")
     variant("exporter", default=True, description="mpit-exporter for Prometheus")
     variant("fabric", default=False, description="libfabric and UCX below MPI, of whose headers the recorder is compiled")
+    variant("ompt", default=False, description="Threads of OpenMP, with runtimes that report them")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+names")
@@ -44,6 +45,7 @@ class Mpit(CMakePackage):
     depends_on("libmicrohttpd", when="+exporter")
     depends_on("libfabric", when="+fabric")
     depends_on("ucx", when="+fabric")
+    depends_on("llvm-openmp", when="+ompt", type="build")
 
     # draws the figures; there is no package of it
     resource(
@@ -64,7 +66,7 @@ class Mpit(CMakePackage):
         abi = "openmpi" if self.spec["mpi"].name in ("openmpi", "hpcx-mpi") else "mpich"
         args = [self.define(f"MPIT_{name}_CC", "OFF") for name in ("openmpi", "mpich", "abi") if name != abi]
         args += [self.define(f"MPIT_{abi}_CC", self.spec["mpi"].mpicc), self.define("MPIT_TESTS", False)]
-        for part in ("otf2", "names", "pprof", "page", "sqlite", "top", "exporter", "fabric"):
+        for part in ("otf2", "names", "pprof", "page", "sqlite", "top", "exporter", "fabric", "ompt"):
             args.append(self.define_from_variant(f"MPIT_{part.upper()}", part))
         args += [self.define("MPIT_TOOLS", True), self.define("MPIT_PAPI", True)]
         if self.spec.satisfies("+page"):

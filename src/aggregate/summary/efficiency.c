@@ -1,6 +1,7 @@
 #include "summary/efficiency.h"
 
 #include "summary/summary.h"
+#include "summary/summaryopenmp.h"
 
 #include <stdlib.h>
 
@@ -48,7 +49,8 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
     is.known = true;
     is.mean = sum / (double)count;
     is.in_node = best_node(parts, count, hosts, is.mean);
-    is.parallel = ratio(is.mean, is.run);
+    is.parallel = is.mpi = ratio(is.mean, is.run);
+    is.openmp = is.openmp_serial = is.openmp_balance = is.openmp_scheduling = 1;
     is.load_balance = ratio(is.mean, is.max);
     is.load_balance_in_node = ratio(is.in_node, is.max);
     is.load_balance_between_nodes = ratio(is.mean, is.in_node);
@@ -62,6 +64,19 @@ void efficiency_split(struct efficiency *is, double ideal)
     is->ideal = is->split ? ideal : 0;
     is->serialization = is->split ? ratio(is->max, ideal) : 0;
     is->transfer = is->split ? ratio(ideal, is->run) : 0;
+}
+
+void efficiency_thread(struct efficiency *is, const struct openmp_sums *sums)
+{
+    double parallel = sums->outside - sums->serial, balanced = parallel - sums->imbalance;
+    is->threaded = is->known && sums->threads > sums->processes;
+    if (!is->threaded)
+        return;
+    is->openmp_serial = ratio(parallel, sums->outside);
+    is->openmp_balance = ratio(balanced, parallel);
+    is->openmp_scheduling = ratio(sums->useful, balanced);
+    is->openmp = is->openmp_serial * is->openmp_balance * is->openmp_scheduling;
+    is->parallel = is->mpi * is->openmp;
 }
 
 /* Calls that were not recorded or not timed would count as useful time. */
@@ -107,6 +122,8 @@ struct efficiency summary_efficiency(const struct summary *summary)
     }
     struct efficiency is = efficiency_of(parts, parts ? count : 0, summary->host_count);
     free(parts);
+    struct openmp_sums sums = summary_openmp_sums(summary);
+    efficiency_thread(&is, &sums);
     if (summary->traced.split)
         efficiency_split(&is, (double)summary->traced.ideal_ns * 1e-9);
     return is;

@@ -10,6 +10,14 @@
  *     serialization          = max(U) / T_ideal  T_ideal: T on a network that takes no time, from a trace
  *     transfer               = T_ideal / T
  *
+ * That is the MPI efficiency. With figures of OpenMP, U is the mean of the threads, and so is what they do not use of it. The parallel
+ * efficiency is then MPI efficiency x OpenMP efficiency. W = thread time outside of MPI of all processes:
+ *
+ *   OpenMP efficiency = useful / W = serial x balance x scheduling
+ *     serial          = (W - idle outside of regions) / W
+ *     balance         = (W - idle outside - imbalance) / (W - idle outside)
+ *     scheduling      = useful / (W - idle outside - imbalance)
+ *
  * Pure: no file, no clock, no global state. Tools call it for a run, mpit-top for an interval.
  */
 #ifndef MPIT_AGGREGATE_EFFICIENCY_H
@@ -31,6 +39,9 @@ struct efficiency {
     double parallel, load_balance, load_balance_in_node, load_balance_between_nodes, communication;
     bool split; /* false: the others are 0 */
     double ideal, serialization, transfer;
+    double mpi;    /* parallel = mpi x openmp */
+    bool threaded; /* false: openmp is 1, and so are its factors */
+    double openmp, openmp_serial, openmp_balance, openmp_scheduling;
 };
 
 /* Not known without parts, or if no part has a run time. `hosts` is more than each part.host. */
@@ -38,6 +49,10 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
 
 /* Splits the communication efficiency. `ideal` is T_ideal in the unit of the parts. */
 void efficiency_split(struct efficiency *is, double ideal);
+
+struct openmp_sums;
+/* Adds the OpenMP efficiency. */
+void efficiency_thread(struct efficiency *is, const struct openmp_sums *sums);
 
 struct summary;
 /* Of a job. Not known if calls were not recorded or not timed. */

@@ -162,7 +162,7 @@ def main():
     part, header = PARTS[sys.argv[1]]
     guard = f"MPIT_SUMMARY_{sys.argv[1].upper()}_H"
     print(f'/* Generated from summary.fields. */\n#ifndef {guard}\n#define {guard}\n\n#include "{header}"')
-    print('#include "summary/summary.h"\n' if part != fields_print else '#include "summary/summaryprocess.h"\n')
+    print('#include "summary/summary.h"\n' if part != fields_print else '#include "summary/summaryopenmp.h"\n#include "summary/summaryprocess.h"\n')
     for group in groups:
         part(group)
     print("#endif")

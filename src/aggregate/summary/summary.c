@@ -7,6 +7,7 @@
 #include "summary/summarycomms.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
+#include "summary/summaryopenmp.h"
 #include "summary/summaryphases.h"
 #include "summary/summarysites.h"
 
@@ -200,7 +201,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1,
              summary_memory_of(from->run, facts.end_ticks));
     summary_left_of(from->run, summary->calls, summary->rows[0].left);
-    return summary_sites_fill(summary, from->run);
+    return summary_openmp_fill(summary, from->run, facts.end_ticks) != 0 ? -1 : summary_sites_fill(summary, from->run);
 }
 
 /* When the last recorded call of a thread returned. 0: not known. */
@@ -357,6 +358,7 @@ static void summary_begin(struct summary *summary, const struct summary *other)
     summary->hosts = kept.hosts;
     summary->host_count = kept.host_count;
     summary->sites = kept.sites;
+    summary->parallel = kept.parallel;
     summary->phases = kept.phases;
     summary->phase_count = kept.phase_count;
     summary->links = NULL;

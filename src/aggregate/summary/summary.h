@@ -284,6 +284,7 @@ struct summary {
     struct summary_host *hosts; /* sorted by name */
     size_t host_count;
     struct summary_sites sites;
+    struct summary_sites parallel;          /* regions of OpenMP (summaryopenmp.h) */
     struct summary_spread recorded_seconds; /* run_seconds - off_seconds */
     struct summary_phase *phases;           /* phases and then regions, by name, then by rank */
     size_t phase_count;
@@ -313,8 +314,8 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 struct summary_known {
     bool figures; /* there are some */
     bool timed, stalls, fabric;
-    bool placed;                                  /* peers and their nodes */
-    bool processors, usage, delay, memory, files; /* of a process */
+    bool placed;                                          /* peers and their nodes */
+    bool processors, usage, delay, memory, files, openmp; /* of a process */
 };
 
 /* The same, of calls of this kind. CALL_NONE: of all. */
@@ -338,6 +339,7 @@ static inline struct summary_known summary_known_of_row(const struct summary *su
     known.delay = row->usage.known & USAGE_DELAY;
     known.memory = row->memory.peak_bytes > 0;
     known.files = row->memory.files_known;
+    known.openmp = row->openmp.threads > 0;
     return known;
 }
 

@@ -21,6 +21,8 @@ struct flat_header {
     uint64_t row_bytes, row_count, host_bytes, host_count;
     uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes;
     uint64_t phase_bytes, phase_count, link_bytes, link_count;
+    uint64_t region_bytes, region_count, place_bytes, place_count, library_bytes, library_count,
+        name_bytes; /* of `parallel` */
 };
 
 #define FLAT_MAGIC "mpit-sum"
@@ -52,6 +54,10 @@ static const struct flat_array {
     ARRAY(sites.texts, sites.text_bytes, text_bytes, FLAT_TEXT_MOST),
     ARRAY(phases, phase_count, phase_count, FLAT_PHASES_MOST),
     ARRAY(links, link_count, link_count, SUMMARY_LINKS_MOST),
+    ARRAY(parallel.list, parallel.count, region_count, EVENT_PATHS_MOST),
+    ARRAY(parallel.frames, parallel.frame_count, place_count, FLAT_FRAMES_MOST),
+    ARRAY(parallel.modules, parallel.module_count, library_count, PATH_MODULES_MOST),
+    ARRAY(parallel.texts, parallel.text_bytes, name_bytes, FLAT_TEXT_MOST),
 };
 enum { ARRAYS = sizeof arrays / sizeof arrays[0], NUMBER = sizeof(uint64_t) };
 
@@ -245,6 +251,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     const char *body = (const char *)data + sizeof header;
     memcpy(summary, body, FLAT_BODY_BYTES);
     summary->sites.named = summary->sites.named != 0;
+    summary->parallel.named = summary->parallel.named != 0;
     if (!arrays_copy(summary, &header, body + FLAT_BODY_BYTES)) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");

@@ -124,7 +124,7 @@ static int by_hash(const void *one, const void *other)
     return a->hash < b->hash ? -1 : a->hash > b->hash;
 }
 
-/* Appends a site, without frames. Call sites_sort after the last one. NULL: no memory. */
+/* Appends a site, without frames. Call summary_sites_sort after the last one. NULL: no memory. */
 static struct summary_site *site_append(struct summary_sites *sites, const struct summary_site *site)
 {
     if (!ARRAY_GROWN(sites->list, sites->count))
@@ -135,8 +135,7 @@ static struct summary_site *site_append(struct summary_sites *sites, const struc
     return &sites->list[sites->count++];
 }
 
-/* Orders the sites by hash, and adds up those with the same one. */
-static void sites_sort(struct summary_sites *sites)
+void summary_sites_sort(struct summary_sites *sites)
 {
     uint64_t last = 0;
     if (!sites->count)
@@ -231,7 +230,7 @@ int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
         else
             result = -1;
     }
-    sites_sort(sites);
+    summary_sites_sort(sites);
     for (uint64_t i = 0; i < sites->count; i++) {
         struct summary_site *site = &sites->list[i];
         site->least_ns = site->most_ns = site->time_ns;
@@ -294,22 +293,35 @@ static int sites_add(struct summary_sites *sites, const struct summary_sites *fr
         if (!site || frames_copy(sites, site, from, other, known) != 0)
             return -1;
     }
-    sites_sort(sites);
+    summary_sites_sort(sites);
     return 0;
 }
 
-int summary_sites_merge(struct summary *summary, const struct summary *other)
+static int sites_merge(struct summary_sites *sites, const struct summary_sites *from)
 {
-    const struct summary_sites *from = &other->sites;
     if (!from->count)
         return 0;
     struct places known = {.texts = calloc(from->text_bytes + 1, sizeof(uint32_t)),
                            .modules = calloc(from->module_count + 1, sizeof(uint32_t))};
-    summary->sites.named = (summary->sites.named || !summary->sites.count) && from->named;
-    int result = known.texts && known.modules ? sites_add(&summary->sites, from, &known) : -1;
+    sites->named = (sites->named || !sites->count) && from->named;
+    int result = known.texts && known.modules ? sites_add(sites, from, &known) : -1;
     free(known.texts);
     free(known.modules);
     return result;
+}
+
+int summary_sites_merge(struct summary *summary, const struct summary *other)
+{
+    return sites_merge(&summary->sites, &other->sites) != 0 ? -1 : sites_merge(&summary->parallel, &other->parallel);
+}
+
+static void sites_release(struct summary_sites *sites)
+{
+    free(sites->list);
+    free(sites->frames);
+    free(sites->modules);
+    free(sites->texts);
+    *sites = (struct summary_sites){0};
 }
 
 static int site_time_order(const void *one, const void *other)
@@ -339,13 +351,13 @@ void summary_sites_trim(struct summary *summary, size_t most)
     *others = rest;
     sites->count = most;
     qsort(sites->list, sites->count, sizeof *sites->list, by_hash);
-    struct summary copy = {.ranks = 0}; /* without frames and texts that no site has any more */
-    if (summary_sites_merge(&copy, summary) != 0) {
-        summary_sites_release(&copy);
+    struct summary_sites copy = {0}; /* without frames and texts that no site has any more */
+    if (sites_merge(&copy, sites) != 0) {
+        sites_release(&copy);
         return;
     }
-    summary_sites_release(summary);
-    summary->sites = copy.sites;
+    sites_release(sites);
+    *sites = copy;
 }
 
 static size_t text_length(const struct summary_sites *sites, uint32_t place)
@@ -355,9 +367,8 @@ static size_t text_length(const struct summary_sites *sites, uint32_t place)
 }
 
 /* No frame is of two sites, and no long name of very many frames: what is written would be much longer than the file. */
-bool summary_sites_are_sound(const struct summary *summary)
+static bool sites_are_sound(const struct summary_sites *sites)
 {
-    const struct summary_sites *sites = &summary->sites;
     const uint64_t shown_most = (16 << 20) + 512 * sites->frame_count;
     if (sites->text_bytes && (sites->texts[0] || sites->texts[sites->text_bytes - 1]))
         return false;
@@ -383,11 +394,13 @@ bool summary_sites_are_sound(const struct summary *summary)
     return frames <= sites->frame_count && shown <= shown_most;
 }
 
+bool summary_sites_are_sound(const struct summary *summary)
+{
+    return sites_are_sound(&summary->sites) && sites_are_sound(&summary->parallel);
+}
+
 void summary_sites_release(struct summary *summary)
 {
-    free(summary->sites.list);
-    free(summary->sites.frames);
-    free(summary->sites.modules);
-    free(summary->sites.texts);
-    summary->sites = (struct summary_sites){0};
+    sites_release(&summary->sites);
+    sites_release(&summary->parallel);
 }

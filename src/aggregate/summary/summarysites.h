@@ -30,9 +30,12 @@ struct path_cells *paths_sum(const struct run_reader *reader);
 /* The site with this hash. NULL: none. */
 const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash);
 
+/* Orders them by hash, and adds up those with the same one. Call it after the last append. */
+void summary_sites_sort(struct summary_sites *sites);
+
 /* Adds the paths of a process. Returns 0, or -1 without memory. */
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader);
-/* Adds the sites of another summary. Likewise. */
+/* Adds the sites and the parallel regions of another summary. Likewise. */
 int summary_sites_merge(struct summary *summary, const struct summary *other);
 /* Keeps the costliest ones. The others share one site. */
 void summary_sites_trim(struct summary *summary, size_t most);

@@ -23,6 +23,7 @@
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
  *      header.first_path  -> path_record -> ...          call paths, the latest first
  *      header.first_module -> module_record -> ...       the program and its libraries, which paths refer to
+ *      header.openmp      -> run_openmp                                  what the threads of OpenMP did
  *      header.gaps        -> gap_table                                   events that the trace could not keep, and why
  *
  *   CHUNK_RING    the ring of one thread: its last `capacity` events. Event number n is in place n % capacity. A
@@ -67,7 +68,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
-enum { RUN_VERSION = 16, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 17, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -136,6 +137,26 @@ struct run_memory {
     uint64_t distance_ticks;            /* of samples, at least */
     uint32_t samples, peak_path;        /* peak_path: of the call before which the peak was seen. 0: not known */
     struct memory_sample sample[MEMORY_SAMPLES]; /* the most so far */
+};
+
+/* The time of OpenMP's threads between MPI_Init and MPI_Finalize, as a runtime reports it (OMPT). In ticks. Only of outermost regions. */
+enum { OPENMP_REGIONS = 32 };
+struct openmp_region {
+    uint64_t frame; /* where it begins, as in path_record */
+    uint64_t count, ticks;
+    uint64_t imbalance_ticks, overhead_ticks; /* of its threads */
+    uint64_t serial_ticks;                    /* outside of regions and MPI after it, until the next one */
+};
+struct run_openmp {
+    uint64_t begin_ticks, end_ticks; /* of the reports. end_ticks = 0: it has none yet */
+    uint64_t threads, regions;       /* the most threads of a region, and how many regions there were */
+    uint64_t left_out;               /* regions with too many threads to be counted */
+    uint64_t open_ticks;             /* when the region began that is open, which is not counted yet. 0: none */
+    uint64_t parallel_ticks;         /* in regions. Of threads in regions: */
+    uint64_t team_ticks;             /* all, which is the sum of: */
+    uint64_t useful_ticks, mpi_ticks, imbalance_ticks, overhead_ticks;
+    struct openmp_region region
+        [OPENMP_REGIONS]; /* the first one: of all that have no place here. What is serial there comes before the first region, too */
 };
 
 struct run_header {
@@ -215,6 +236,7 @@ struct run_header {
     struct run_usage usage;
     uint64_t end_signal; /* that mpit-run had before the process was gone without an end. 0: none */
     struct run_memory memory;
+    uint64_t openmp;      /* struct run_openmp. 0: no runtime reported */
     uint64_t exit_status; /* of a process that is RUN_EXITED: its status, and EXIT_KNOWN. 0: not known */
 };
 

@@ -504,6 +504,11 @@ const struct origin_record *run_reader_origin(const struct run_reader *reader)
     return reader->header.origin ? (const void *)(reader->base + reader->header.origin) : NULL;
 }
 
+const struct run_openmp *run_reader_openmp(const struct run_reader *reader)
+{
+    return reader->header.openmp ? (const void *)(reader->base + reader->header.openmp) : NULL;
+}
+
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST])
 {
     if (!reader->header.clock_syncs)

@@ -152,6 +152,8 @@ extern const struct packed_codec *reader_packed;
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 /* The last time in the live states: a sign of life of a process that has died. */
 uint64_t run_reader_last_ticks(const struct run_reader *reader);
+/* NULL: no runtime of OpenMP has reported. The file must be awake. */
+const struct run_openmp *run_reader_openmp(const struct run_reader *reader);
 /* Measurements of this kernel's clock, in any order. Returns how many. The file must be awake. */
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
 const uint64_t *tally_cells(const struct run_block *block);

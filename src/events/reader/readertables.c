@@ -308,6 +308,8 @@ int reader_tables_find(struct run_reader *reader)
         return reader_fail(reader, "is damaged: its clock measurements are outside the file");
     if (header->gaps && !reader_object(reader, header->gaps, sizeof(struct gap_table)))
         return reader_fail(reader, "is damaged: its causes of gaps are outside the file");
+    if (header->openmp && !reader_object(reader, header->openmp, sizeof(struct run_openmp)))
+        return reader_fail(reader, "is damaged: its times of OpenMP are outside the file");
     if (counters_find(reader) != 0)
         return -1;
     if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)

@@ -185,6 +185,17 @@ static uint64_t frame_of(uint64_t pc)
                   : pc & PATH_OFFSET_MASK;
 }
 
+uint64_t callpath_frame(uint64_t pc)
+{
+    sigset_t before;
+    signals_hold(&before);
+    pthread_mutex_lock(&lock);
+    uint64_t frame = frame_of(pc);
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return frame;
+}
+
 static void own_find(void)
 {
     if (finding.own.end)

@@ -138,6 +138,9 @@ extern LIBRARY_LOCAL uint64_t callpath_generation;
 /* Returns the path of a call that no way leads to yet. Not NULL. */
 const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_call call);
 
+/* The frame of a path_record for an address behind a call. Takes a lock. */
+uint64_t callpath_frame(uint64_t pc);
+
 static inline __attribute__((always_inline, no_sanitize("address"))) bool way_holds(const struct path_way *way)
 {
     const struct unwind_word *word = way->word;

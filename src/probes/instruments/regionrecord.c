@@ -5,7 +5,7 @@
  * still true. A region without calls of MPI takes them as they are. A handler that has interrupted a call's record keeps
  * no sums.
  */
-static struct call_sums sums_of(struct log *log)
+struct call_sums call_sums(struct log *log)
 {
     const struct thread_cells *cells = log->own.tally.cells;
     struct call_sums sums = {.events = cells->events};
@@ -30,7 +30,7 @@ void region_begin(struct region_begin *begin, struct log *log)
         return;
     begin->ticks = clock_now();
     begin->off = run_off_ticks(book.run.header, begin->ticks);
-    begin->sums = sums_of(log);
+    begin->sums = call_sums(log);
 }
 
 uint16_t region_slot(const struct instrument_instance *instance)
@@ -65,7 +65,7 @@ void region_record(struct log *log, const struct instrument_instance *instance, 
     struct region_cells *cells = book_region(&log->own, instance->id, slot);
     if (!cells)
         return; /* counted as lost */
-    struct call_sums sums = sums_of(log);
+    struct call_sums sums = call_sums(log);
     uint64_t off = run_off_ticks(book.run.header, now), calls = sums.calls - begin->sums.calls;
     struct event event = {.begin = begin->ticks,
                           .kind = nested ? EVENT_REGION | EVENT_NESTED : EVENT_REGION,

@@ -15,6 +15,9 @@ struct region_begin {
     struct call_sums sums;
 };
 
+/* What the thread of the log, which is the calling one, has done in MPI so far. */
+struct call_sums call_sums(struct log *log);
+
 /* `log`: NULL if nothing is recorded. */
 void region_begin(struct region_begin *begin, struct log *log);
 /* The region, which began with this log, ends `now`. `nested`: the thread is in it still. */

@@ -24,6 +24,7 @@
 #include "wrappers/switchboard.h"
 #include "umq/umq.h"
 #include "site/setting.h"
+#include "progress/openmp.h"
 #include "progress/memory.h"
 #include "recorder/usage.h"
 
@@ -235,6 +236,7 @@ static void run_time_begin(struct run_header *header)
     usage_begin();
     memory_begin(header, clock_calibrate());
     header->init_ticks = clock_now();
+    openmp_begin();
 }
 
 static void header_complete(void)
@@ -468,6 +470,7 @@ bool recorder_finish(struct probe *probe)
     if (recorded) {
         if (last) {
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
+            openmp_end();
             memory_end();
             usage_end(book.run.header);
         }
@@ -606,6 +609,7 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     if (session->edge) {
         if (recording()) {
             windows_end();
+            openmp_end();
             memory_end();
             usage_end(book.run.header);
             instrument_publish();
@@ -657,6 +661,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     if (life == LIFE_BELOW) {
         if (thread_log)
             fabric_flush(thread_log);
+        openmp_end();
         memory_end();
         usage_end(header);
         run_end(RUN_FINALIZED);

@@ -33,7 +33,7 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/CHANGELOG.md share/doc/mpit/packaging.md share/doc/mpit/site.md share/doc/mpit/jobs.md share/doc/mpit/scale.md share/doc/mpit/platforms.md share/doc/mpit/LICENSE
-    share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md share/doc/mpit/phases.md
+    share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/openmp.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md share/doc/mpit/phases.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
     share/doc/mpit/index.md share/doc/mpit/summary.md share/doc/mpit/launchers.md share/doc/mpit/cost.md share/doc/mpit/limits.md share/doc/mpit/scaling.md share/doc/mpit/sqlite.md

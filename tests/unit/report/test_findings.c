@@ -354,6 +354,47 @@ TEST(threads_that_compute_less_are_idle)
     absent_check("idle_threads");
 }
 
+/* Four threads of OpenMP. Seconds of all of them. */
+static void openmp_set(size_t rank, double serial, double imbalance, double overhead)
+{
+    job.rows[rank].openmp = (struct row_openmp){.threads = 4,
+                                                .regions = 10,
+                                                .serial_ns = (uint64_t)(serial * 1e9),
+                                                .imbalance_ns = (uint64_t)(imbalance * 1e9),
+                                                .overhead_ns = (uint64_t)(overhead * 1e9)};
+}
+
+TEST(threads_of_openmp_that_are_idle_have_a_place)
+{
+    const struct summary_site *site;
+    struct summary_site region = {
+        .hash = 7, .frame_count = 1, .count = 10, .stall_ns = 1, .overhead_ns = 1, .serial_ns = 1};
+    ranks_add(2, 9, 0.5);
+    site = site_add(CALL_MPI_Allreduce, 10, 1, 0);
+    region.first_frame = site->first_frame;
+    job.parallel = job.sites;
+    job.parallel.list = &region;
+    openmp_set(0, 12, 0, 0);
+    openmp_set(1, 8, 0, 0);
+    helpers_set(0, 4, 3, 3); /* what the processors tell is no finding then */
+    first_check("serial_part", 2,
+                "3 of 4 threads of rank 0 are idle for 4.00 s outside of parallel regions, most after the region at "
+                "halo.c:72 exchange. Shared by all, the run would take 8.00 s in place of 10.0 s.");
+    assert_null(finding_named("idle_threads"));
+    openmp_set(0, 0, 8, 0);
+    openmp_set(1, 0, 12, 0);
+    first_check("openmp_imbalance", 2,
+                "Threads of rank 1 wait 3.00 s on average for the slowest thread of a region, most in the region at "
+                "halo.c:72 exchange. In balance, the run would take 8.00 s in place of 10.0 s.");
+    openmp_set(0, 0, 0, 4);
+    openmp_set(1, 0, 0, 4);
+    first_check("openmp_overhead", 1, "Threads of rank 0 wait 1.00 s each in parallel regions, though none is slower");
+    openmp_set(1, 0.1, 0.1, 0.1); /* this rank would be as long outside of MPI as before */
+    for (size_t i = 0; i < 3; i++)
+        absent_check((const char *const[]){"serial_part", "openmp_imbalance", "openmp_overhead"}[i]);
+    job.parallel = (struct summary_sites){0};
+}
+
 static bool lacks(void)
 {
     findings_find(&found, &job);

@@ -3,6 +3,8 @@
 
 #include "summary/efficiency.h"
 #include "summary/hostload.h"
+#include "summary/summary.h"
+#include "summary/summaryopenmp.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -43,6 +45,34 @@ TEST(ideal_run_splits_communication)
     is = efficiency_of(NULL, 0, 0);
     efficiency_split(&is, 8);
     assert_false(is.split);
+}
+
+TEST(threads_multiply_to_the_whole)
+{
+    const struct efficiency_part parts[] = {{10, 8, 0}, {10, 6, 0}};
+    /* two processes with two threads: 28 s outside of MPI */
+    const struct openmp_sums sums = {
+        .useful = 14, .outside = 28, .serial = 7, .imbalance = 5, .overhead = 2, .threads = 4, .processes = 2};
+    struct efficiency is = efficiency_of(parts, 2, 1);
+    efficiency_thread(&is, &sums);
+    assert_true(is.threaded);
+    close_check(is.mpi, 0.7);
+    close_check(is.openmp, 0.5);
+    close_check(is.openmp_serial, 0.75);
+    close_check(is.openmp_balance, 16.0 / 21);
+    close_check(is.openmp_scheduling, 14.0 / 16);
+    close_check(is.openmp_serial * is.openmp_balance * is.openmp_scheduling, is.openmp);
+    close_check(is.parallel, 14.0 / 40); /* useful / (threads x run time) */
+}
+
+TEST(a_thread_alone_is_no_openmp)
+{
+    struct efficiency is = efficiency_of(&(struct efficiency_part){4, 2, 0}, 1, 1);
+    efficiency_thread(&is, &(struct openmp_sums){.useful = 2, .outside = 2, .threads = 1, .processes = 1});
+    assert_false(is.threaded);
+    close_check(is.parallel, 0.5);
+    close_check(is.mpi, 0.5);
+    close_check(is.openmp, 1);
 }
 
 TEST(one_perfect_process_is_fully_efficient)

@@ -90,6 +90,14 @@ static void idle_region_append(const struct facts *facts, struct finding *findin
     finding_append(finding, ".");
 }
 
+/* True if a good part of the idle time is in regions that have fewer threads than others. */
+static bool teams_differ(const struct summary_row *row)
+{
+    double alone =
+        (double)row->run_ns - (double)row->openmp.parallel_ns - (double)row->mpi_ns + (double)row->openmp.mpi_ns;
+    return (double)row->openmp.serial_ns > 1.1 * (double)(row->openmp.threads - 1) * (alone > 0 ? alone : 0);
+}
+
 bool find_serial_part(struct facts *facts, struct finding *finding)
 {
     const struct idle idle = {serial_row, serial_site};
@@ -97,10 +105,11 @@ bool find_serial_part(struct facts *facts, struct finding *finding)
     char alone[UNIT_TEXT_BYTES];
     if (!row)
         return false;
-    finding_append(finding,
-                   "%" PRIu64 " of %" PRIu64 " threads of rank %" PRId32 " are idle for %s outside of parallel regions",
-                   row->openmp.threads - 1, row->openmp.threads, row->rank,
-                   text_of_seconds(alone, seconds_of(row->openmp.serial_ns) / (double)(row->openmp.threads - 1)));
+    finding_append(
+        finding, "%" PRIu64 " of %" PRIu64 " threads of rank %" PRId32 " are idle for %s outside of parallel regions%s",
+        row->openmp.threads - 1, row->openmp.threads, row->rank,
+        text_of_seconds(alone, seconds_of(row->openmp.serial_ns) / (double)(row->openmp.threads - 1)),
+        teams_differ(row) ? ", or in regions with fewer threads" : "");
     idle_region_append(facts, finding, idle, "after");
     gain_append(facts, finding, "Shared by all");
     return true;
@@ -113,8 +122,11 @@ bool find_openmp_imbalance(struct facts *facts, struct finding *finding)
     char mean[UNIT_TEXT_BYTES];
     if (!row)
         return false;
-    finding_append(finding, "Threads of rank %" PRId32 " wait %s on average for the slowest thread of a region",
-                   row->rank, text_of_seconds(mean, saved_of(row, idle)));
+    finding_append(finding, "Threads of rank %" PRId32 " wait %s on average for the slowest thread of a region%s",
+                   row->rank, text_of_seconds(mean, saved_of(row, idle)),
+                   row->openmp.mpi_ns >= row->openmp.imbalance_ns / row->openmp.threads / 2 && row->openmp.mpi_ns
+                       ? ", which may be in MPI"
+                       : "");
     idle_region_append(facts, finding, idle, "in");
     gain_append(facts, finding, "In balance");
     return true;

@@ -13,11 +13,18 @@ static const char *host_of(const struct summary *summary, size_t rank)
     return summary->hosts[summary->rows[rank].better_host].name;
 }
 
-/* `seen`: by node, how many of its ranks came before. */
+/* Each rank gets a core, or one for each thread of OpenMP. `seen`: by node, how many have been given. */
 static void rankfile_put(const struct summary *summary, uint32_t *seen, FILE *out)
 {
-    for (size_t r = 0; r < summary->row_count; r++)
-        fprintf(out, "rank %zu=%s slot=%" PRIu32 "\n", r, host_of(summary, r), seen[summary->rows[r].better_host]++);
+    for (size_t r = 0; r < summary->row_count; r++) {
+        uint32_t *first = &seen[summary->rows[r].better_host];
+        uint32_t threads = (uint32_t)summary->rows[r].openmp.threads;
+        fprintf(out, "rank %zu=%s slot=%" PRIu32, r, host_of(summary, r), *first);
+        if (threads > 1)
+            fprintf(out, "-%" PRIu32, *first + threads - 1);
+        fputc('\n', out);
+        *first += threads > 1 ? threads : 1;
+    }
 }
 
 static void host_list_put(const struct summary *summary, uint32_t *seen, FILE *out)

@@ -242,8 +242,11 @@ int rank_order_find(uint32_t *better, const uint32_t *hosts, uint32_t ranks, uin
 {
     struct rank_order order = {.ranks = ranks, .hosts = host_count, .present = hosts, .random = 1};
     uint64_t least = rank_pairs_between(pairs, count, hosts);
+    double all = 0; /* counters of a damaged file may be any */
+    for (size_t i = 0; i < count; i++)
+        all += (double)pairs[i].bytes;
     memcpy(better, hosts, ranks * sizeof *better);
-    if (!least || ranks > ORDER_RANKS_MOST || (uint64_t)ranks * host_count > ORDER_PLACES_MOST)
+    if (!least || all > INT64_MAX / 8 || ranks > ORDER_RANKS_MOST || (uint64_t)ranks * host_count > ORDER_PLACES_MOST)
         return 0;
     int result = order_open(&order, pairs, count);
     uint32_t starts = 2 + START_RANKS / ranks;

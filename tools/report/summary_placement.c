@@ -49,7 +49,7 @@ static void largest_link_print(const struct summary *summary, FILE *out)
 static const char *gain_unknown(const struct summary_placement *is)
 {
     return !is->replayed     ? "the trace was not replayed"
-           : !is->gain_known ? "no message tells how long those that move take there"
+           : !is->gain_known ? "no message of the trace tells how long those that move take there"
                              : NULL;
 }
 
@@ -67,8 +67,10 @@ static void better_print(const struct summary *summary, FILE *out)
             text_of_bytes(a, is->better_bytes), text_of_share(b, saved, (double)is->between_bytes));
     if (gain_unknown(is))
         fprintf(out, "  What it gains is not known: %s.\n", gain_unknown(is));
-    else
+    else if (is->gain_ns)
         fprintf(out, "  By a replay the run is %s shorter with it.\n", text_of_ns(a, is->gain_ns));
+    else
+        fprintf(out, "  By a replay the run is not shorter with it.\n");
 }
 
 void summary_placement_print(const struct summary *summary, FILE *out)

@@ -60,7 +60,8 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
 
 void efficiency_split(struct efficiency *is, double ideal)
 {
-    is->split = is->known;
+    /* the replay knows the threads that call MPI alone. Where their team computes longer on average, it says nothing */
+    is->split = is->known && !(is->threaded && is->max > 1.01 * ideal);
     is->ideal = is->split ? ideal : 0;
     is->serialization = is->split ? ratio(is->max, ideal) : 0;
     is->transfer = is->split ? ratio(ideal, is->run) : 0;

@@ -16,7 +16,9 @@ static bool openmp_is_whole(const struct summary *summary, const struct run_open
     uint64_t open = openmp->open_ticks && end_ticks > openmp->open_ticks ? end_ticks - openmp->open_ticks : 0;
     uint64_t parallel = clock_ns(scale, openmp->parallel_ticks), missing = row->run_ns / MISSING_PARTS;
     bool timed = summary->timed && !summary->timed_mixed && !summary->filter[0] && !row->off_ns;
-    return openmp->threads && openmp->threads <= UINT16_MAX && !openmp->left_out && timed &&
+    /* MPI of threads that are in no team would count as MPI of the thread that computes alone */
+    bool own = row->threads <= openmp->threads;
+    return openmp->threads && openmp->threads <= UINT16_MAX && !openmp->left_out && timed && own &&
            clock_ns(scale, open) <= missing && parallel <= row->run_ns + missing;
 }
 

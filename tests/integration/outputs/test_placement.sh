@@ -129,7 +129,7 @@ gained() {
 two() {
     on_mpi "$1"
     there_is placed || return
-    ranks=4 trace= within=0.1
+    ranks=4 trace= within=0.2 # on quiet machines 15 % of the gain are missing with small messages
     # MPICH polls and does not give way: if its ranks share processors, they disturb each other
     if [ "$mpi" = mpich ] && [ "$(nproc)" -le 4 ]; then within=0.25; fi
     cable 20000 0

@@ -74,7 +74,7 @@ three() {
     check "$mpi: get no advice" judged silent near-$mpi
     check "$mpi: no message inside a host" recorded apart-$mpi 40 1000 4096 0 far
     check "$mpi: so the gain is not known" judged unknown apart-$mpi
-    check "$mpi: --full says so" full_says apart-$mpi "What it gains is not known: no message tells"
+    check "$mpi: --full says so" full_says apart-$mpi "What it gains is not known: no message of the trace tells"
     check "$mpi: the screen does not" screen_lacks apart-$mpi "on the same node"
     mpirun_on "$mpi" mpit-a:6
     launcher=("${mpirun[@]}")

@@ -111,7 +111,7 @@ static const struct rule {
     {"serial_part", find_serial_part, false, true, false,
      "Put it into a parallel region, or use fewer threads for more ranks.", false},
     {"openmp_imbalance", find_openmp_imbalance, false, true, false,
-     "Share the work in smaller pieces, as with schedule(dynamic), and call MPI outside of regions.", false},
+     "Share the work in smaller pieces, as with schedule(dynamic).", false},
     {"openmp_overhead", find_openmp_overhead, false, true, false,
      "Make regions larger, and their barriers and critical sections fewer.", false},
     {"long_init", find_long_init, false, true, true,

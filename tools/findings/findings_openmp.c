@@ -90,7 +90,7 @@ static void idle_region_append(const struct facts *facts, struct finding *findin
     finding_append(finding, ".");
 }
 
-/* True if a good part of the idle time is in regions that have fewer threads than others. */
+/* True if a good part of the idle time is in regions that have fewer threads than others: it has another cause. */
 static bool teams_differ(const struct summary_row *row)
 {
     double alone =
@@ -103,13 +103,12 @@ bool find_serial_part(struct facts *facts, struct finding *finding)
     const struct idle idle = {serial_row, serial_site};
     const struct summary_row *row = idle_row_find(facts, idle, finding);
     char alone[UNIT_TEXT_BYTES];
-    if (!row)
+    if (!row || teams_differ(row))
         return false;
-    finding_append(
-        finding, "%" PRIu64 " of %" PRIu64 " threads of rank %" PRId32 " are idle for %s outside of parallel regions%s",
-        row->openmp.threads - 1, row->openmp.threads, row->rank,
-        text_of_seconds(alone, seconds_of(row->openmp.serial_ns) / (double)(row->openmp.threads - 1)),
-        teams_differ(row) ? ", or in regions with fewer threads" : "");
+    finding_append(finding,
+                   "%" PRIu64 " of %" PRIu64 " threads of rank %" PRId32 " are idle for %s outside of parallel regions",
+                   row->openmp.threads - 1, row->openmp.threads, row->rank,
+                   text_of_seconds(alone, seconds_of(row->openmp.serial_ns) / (double)(row->openmp.threads - 1)));
     idle_region_append(facts, finding, idle, "after");
     gain_append(facts, finding, "Shared by all");
     return true;
@@ -120,13 +119,11 @@ bool find_openmp_imbalance(struct facts *facts, struct finding *finding)
     const struct idle idle = {imbalance_row, imbalance_site};
     const struct summary_row *row = idle_row_find(facts, idle, finding);
     char mean[UNIT_TEXT_BYTES];
-    if (!row)
+    if (!row ||
+        2 * row->openmp.threads * row->openmp.mpi_ns > row->openmp.imbalance_ns) /* they may wait for a thread in MPI */
         return false;
-    finding_append(finding, "Threads of rank %" PRId32 " wait %s on average for the slowest thread of a region%s",
-                   row->rank, text_of_seconds(mean, saved_of(row, idle)),
-                   row->openmp.mpi_ns >= row->openmp.imbalance_ns / row->openmp.threads / 2 && row->openmp.mpi_ns
-                       ? ", which may be in MPI"
-                       : "");
+    finding_append(finding, "Threads of rank %" PRId32 " wait %s on average for the slowest thread of a region",
+                   row->rank, text_of_seconds(mean, saved_of(row, idle)));
     idle_region_append(facts, finding, idle, "in");
     gain_append(facts, finding, "In balance");
     return true;

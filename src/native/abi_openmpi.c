@@ -79,6 +79,7 @@ void abi_constants_find(void)
     native.message_null = native_object("ompi_message_null");
     native.message_no_proc = native_object("ompi_message_no_proc");
     native.group_null = native_object("ompi_mpi_group_null");
+    native.group_empty = native_object("ompi_mpi_group_empty");
     native.errors_return = native_object("ompi_mpi_errors_return");
     native.max = native_object("ompi_mpi_op_max");
     native.sum = native_object("ompi_mpi_op_sum");

@@ -136,6 +136,7 @@ static void abi_constants_find(void)
     native.message_null = MPI_MESSAGE_NULL;
     native.message_no_proc = MPI_MESSAGE_NO_PROC;
     native.group_null = MPI_GROUP_NULL;
+    native.group_empty = MPI_GROUP_EMPTY;
     native.errors_return = MPI_ERRORS_RETURN;
     native.max = MPI_MAX;
     native.sum = MPI_SUM;

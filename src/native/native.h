@@ -73,7 +73,7 @@ struct native {
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Message message_null, message_no_proc;
-    MPI_Group group_null;
+    MPI_Group group_null, group_empty;
     MPI_Errhandler errors_return;
     MPI_Op max, sum, replace, no_op;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;

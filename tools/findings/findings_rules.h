@@ -101,6 +101,7 @@ bool find_openmp_overhead(struct facts *facts, struct finding *finding);
 /* findings_calls.c. Their seconds are 0. */
 bool find_mismatch(struct facts *facts, struct finding *finding);
 bool find_messages_left(struct facts *facts, struct finding *finding);
+bool find_objects_left(struct facts *facts, struct finding *finding);
 
 /* findings_memory.c. Their seconds are 0. */
 bool find_memory_full(struct facts *facts, struct finding *finding);

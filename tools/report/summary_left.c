@@ -4,9 +4,13 @@
 #include "base/units.h"
 #include "calls.h"
 #include "format/label.h"
+#include "report/summary_sites.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { LEFT_PLACES_SHOWN = 3 };
 
 /* All calls of all ranks were recorded, and all ranks came to their end. */
 static bool all_is_known(const struct summary *summary)
@@ -74,18 +78,59 @@ static void requests_print(const struct summary *summary, FILE *out)
     }
 }
 
+const char *left_kind_text(enum left_kind kind, uint64_t count, char text[LEFT_TEXT_BYTES])
+{
+    static const char *const names[LEFT_KINDS] = {
+        [LEFT_NONE] = "objects",       [LEFT_COMM] = "communicators",
+        [LEFT_WINDOW] = "windows",     [LEFT_FILE] = "files",
+        [LEFT_DATATYPE] = "datatypes", [LEFT_GROUP] = "groups",
+        [LEFT_REQUEST] = "requests",   [LEFT_PERSISTENT] = "persistent requests"};
+    char number[UNIT_TEXT_BYTES];
+    snprintf(text, LEFT_TEXT_BYTES, "%s %.*s", text_of_count(number, count), (int)strlen(names[kind]) - (count == 1),
+             names[kind]);
+    return text;
+}
+
+/* The places where objects of this kind were made, the most first. */
+static void places_print(const struct summary *summary, enum left_kind kind, FILE *out)
+{
+    size_t count;
+    struct summary_site *places = places_by_time(&summary->sites, &count);
+    for (unsigned shown = 0; places && shown < LEFT_PLACES_SHOWN; shown++) {
+        struct summary_site *most = NULL;
+        char text[SITE_PLACE_BYTES], number[UNIT_TEXT_BYTES];
+        for (size_t i = 0; i < count; i++)
+            if (places[i].not_freed && left_kind_of((enum call)places[i].kind) == kind &&
+                (!most || places[i].not_freed > most->not_freed))
+                most = &places[i];
+        if (!most)
+            break;
+        fprintf(out, "             %s made by %s at %s%s\n", text_of_count(number, most->not_freed),
+                call_table[most->kind].name,
+                site_place_text(&summary->sites, summary_site_of(&summary->sites, most->hash), text),
+                most->not_freed_growing ? ", all through the run" : "");
+        most->not_freed = 0;
+    }
+    free(places);
+}
+
 static void objects_print(const struct summary *summary, FILE *out)
 {
-    static const char *const names[LEFT_KINDS] = {[LEFT_COMMS] = "communicator", [LEFT_WINDOWS] = "window"};
-    char count[UNIT_TEXT_BYTES];
-    for (unsigned kind = 0; kind < LEFT_KINDS; kind++) {
+    char text[LEFT_TEXT_BYTES];
+    for (enum left_kind kind = LEFT_COMM; kind < LEFT_KINDS; kind++) {
         const struct summary_row *most = NULL;
         for (size_t i = 0; i < summary->row_count; i++)
             if (summary->rows[i].left[kind] && (!most || summary->rows[i].left[kind] > most->left[kind]))
                 most = &summary->rows[i];
-        if (most)
-            fprintf(out, "  objects    %s %s%s not freed by rank %" PRId32 "; no rank has more\n",
-                    text_of_count(count, most->left[kind]), names[kind], most->left[kind] == 1 ? "" : "s", most->rank);
+        if (!most)
+            continue;
+        fprintf(out, "  objects    %s not %s by rank %" PRId32 "; no rank has more\n",
+                left_kind_text(kind, most->left[kind], text),
+                kind == LEFT_REQUEST ? "completed"
+                : kind == LEFT_FILE  ? "closed"
+                                     : "freed",
+                most->rank);
+        places_print(summary, kind, out);
     }
 }
 

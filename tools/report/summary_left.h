@@ -1,4 +1,4 @@
-/* What a program left at its end: messages that nobody received, requests, communicators, windows and files. */
+/* What a program left at its end: messages that nobody received, requests, and objects that were not freed. */
 #ifndef MPIT_TOOLS_SUMMARY_LEFT_H
 #define MPIT_TOOLS_SUMMARY_LEFT_H
 
@@ -13,6 +13,9 @@ struct unreceived {
 };
 
 struct unreceived unreceived_find(const struct summary *summary);
+/* "12 datatypes". LEFT_NONE: "12 objects". */
+enum { LEFT_TEXT_BYTES = 48 };
+const char *left_kind_text(enum left_kind kind, uint64_t count, char text[LEFT_TEXT_BYTES]);
 /* Prints nothing if nothing is left. */
 void summary_left_print(const struct summary *summary, FILE *out);
 

@@ -203,7 +203,8 @@ void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
     fprintf(out, "\nCall sites by time, sums over all ranks\n  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, "",
             "", "calls", "time", "of run", "stalled", "mean");
     for (size_t i = 0; i < count && i < most; i++)
-        site_print(summary, &places[i], whole, out);
+        if (places[i].count)
+            site_print(summary, &places[i], whole, out);
     if (count > most)
         fprintf(out, "  %zu more: mpit-dump --callpaths\n", count - most);
     free(places);
@@ -353,6 +354,10 @@ static void path_print(const struct summary *summary, const struct summary_site 
     for (uint32_t depth = known; depth < site->frame_count; depth++)
         fprintf(out, "%*s%s\n", 2 + 2 * (int)depth, "",
                 frame_place_text(compared, frame_from_main(site, depth), place));
+    if (!site->count) { /* it is known for what it made alone */
+        fprintf(out, "%*s%s  calls not recorded\n", 2 + 2 * (int)site->frame_count, "", call_table[site->kind].name);
+        return;
+    }
     fprintf(out, "%*s%s  %s call%s  %s  of run %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
             site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
             site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),

@@ -6,6 +6,7 @@
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
 #include "registry/paths.h"
+#include "registry/unfreed.h"
 #include "format/label.h"
 #include "handles/windows.h"
 #include "site/hide.h"
@@ -372,6 +373,7 @@ void book_comm_release(struct comm *comm)
 {
     struct comm *up = comm->up;
     MPIT_ASSERT(comm_is_valid(comm));
+    unfreed_remove(LEFT_COMM, comm->handle);
     comm_let_go(comm);
     if (up)
         comm_let_go(up);

@@ -200,7 +200,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
         return -1;
     row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1,
              summary_memory_of(from->run, facts.end_ticks));
-    summary_left_of(from->run, summary->calls, summary->rows[0].left);
+    summary_left_of(from->run, summary->rows[0].left);
     return summary_openmp_fill(summary, from->run, facts.end_ticks) != 0 ? -1 : summary_sites_fill(summary, from->run);
 }
 

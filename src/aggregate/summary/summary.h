@@ -314,8 +314,8 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 struct summary_known {
     bool figures; /* there are some */
     bool timed, stalls, fabric;
-    bool placed;                                          /* peers and their nodes */
-    bool processors, usage, delay, memory, files, openmp; /* of a process */
+    bool placed;                                                /* peers and their nodes */
+    bool processors, usage, delay, memory, files, openmp, left; /* of a process */
 };
 
 /* The same, of calls of this kind. CALL_NONE: of all. */
@@ -340,6 +340,7 @@ static inline struct summary_known summary_known_of_row(const struct summary *su
     known.memory = row->memory.peak_bytes > 0;
     known.files = row->memory.files_known;
     known.openmp = row->openmp.threads > 0;
+    known.left = row->left[LEFT_NONE];
     return known;
 }
 

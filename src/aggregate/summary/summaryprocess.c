@@ -52,21 +52,31 @@ struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_t
     return row;
 }
 
-static uint64_t not_freed(uint64_t made, uint64_t freed)
+void summary_left_of(const struct run_reader *run, uint64_t left[LEFT_KINDS])
 {
-    return made > freed ? made - freed : 0;
+    const struct run_left *known = run_reader_left(run);
+    memset(left, 0, LEFT_KINDS * sizeof *left);
+    if (!known)
+        return;
+    memcpy(left, known->count, LEFT_KINDS * sizeof *left);
+    left[LEFT_NONE] = 1;
 }
 
-void summary_left_of(const struct run_reader *run, const struct summary_call *calls, uint64_t left[LEFT_KINDS])
+enum left_kind left_kind_of(enum call kind)
 {
-    left[LEFT_COMMS] = 0;
-    for (size_t slot = 1; slot < run->slot_count; slot++) {
-        const struct comm_record *comm = run->comms[slot];
-        bool made = comm && strchr(comm->name, '/'); /* not MPI_COMM_WORLD and the like */
-        left[LEFT_COMMS] += made && !(comm->flags & (COMM_FREED | COMM_SUM));
+    const struct call_description *call = &call_table[kind];
+    const char *name = call->name;
+    bool persistent = strstr(name, "_init") != NULL;
+    switch ((enum call_class)call->class) {
+    case CLASS_COMMUNICATOR:
+        return LEFT_COMM;
+    case CLASS_RMA:
+        return strncmp(name, "MPI_Win_", 8) == 0 ? LEFT_WINDOW : LEFT_REQUEST;
+    case CLASS_IO:
+        return kind == CALL_MPI_File_open ? LEFT_FILE : LEFT_REQUEST;
+    case CLASS_OTHER:
+        return strncmp(name, "MPI_Type_", 9) == 0 ? LEFT_DATATYPE : LEFT_GROUP;
+    default:
+        return persistent ? LEFT_PERSISTENT : LEFT_REQUEST;
     }
-    left[LEFT_WINDOWS] =
-        not_freed(calls[CALL_MPI_Win_create].count + calls[CALL_MPI_Win_allocate].count +
-                      calls[CALL_MPI_Win_allocate_shared].count + calls[CALL_MPI_Win_create_dynamic].count,
-                  calls[CALL_MPI_Win_free].count);
 }

@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+#include "calls.h"
+#include "format/runfile.h"
+
 struct run_reader;
-struct summary_call;
 
 struct row_memory {
     uint64_t peak_bytes, begin_bytes, shared_bytes, node_bytes; /* peak_bytes = 0: nothing is known */
@@ -15,11 +17,10 @@ struct row_memory {
     uint64_t files_known; /* 1: these four are known */
 };
 
-/* What a program should free. */
-enum left_kind { LEFT_COMMS, LEFT_WINDOWS, LEFT_KINDS };
-
-/* `calls`: of the process, by function. */
-void summary_left_of(const struct run_reader *run, const struct summary_call *calls, uint64_t left[LEFT_KINDS]);
+/* What it made and did not free, by enum left_kind. [LEFT_NONE]: 1 if that is known. */
+void summary_left_of(const struct run_reader *run, uint64_t left[LEFT_KINDS]);
+/* What calls of this kind make. LEFT_NONE: nothing that is freed, or completed by another call. */
+enum left_kind left_kind_of(enum call kind);
 /* `end_ticks`: of the run time. */
 struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_ticks);
 

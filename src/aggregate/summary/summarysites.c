@@ -212,23 +212,51 @@ struct path_cells *paths_sum(const struct run_reader *reader)
     return sums;
 }
 
+/* So many objects grow with the run, if each of the last three quarters has made a tenth of them. What is made at the begin
+ * alone does not grow. */
+enum { GROWING_LEAST = 10 };
+
+static void left_fill(struct summary_site *site, const struct left_place *left)
+{
+    const uint64_t *quarter = left->quarter;
+    uint64_t count = quarter[0] + quarter[1] + quarter[2] + quarter[3];
+    bool grows =
+        count >= GROWING_LEAST && quarter[1] >= count / 10 && quarter[2] >= count / 10 && quarter[3] >= count / 10;
+    site->not_freed = count;
+    site->not_freed_growing = grows ? count : 0;
+}
+
+/* By number of its path, what was left there. The caller frees it. NULL: no memory. */
+static const struct left_place **left_by_path(const struct run_reader *reader)
+{
+    const struct run_left *left = run_reader_left(reader);
+    const struct left_place **list = calloc(reader->path_count + 1, sizeof *list);
+    for (uint64_t i = 0; list && left && i < left->places && i < LEFT_PLACES_MOST; i++)
+        if (left->place[i].path < reader->path_count)
+            list[left->place[i].path] = &left->place[i];
+    return list;
+}
+
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
 {
     struct summary_sites *sites = &summary->sites;
     struct clock_scale scale = run_reader_scale(reader);
     struct path_cells *sums = paths_sum(reader);
+    const struct left_place **left = left_by_path(reader);
     uint32_t *known = calloc(PATH_MODULES_MOST, sizeof *known);
-    int result = sums && known ? 0 : -1;
+    int result = sums && left && known ? 0 : -1;
     for (uint32_t number = 1; result == 0 && number < reader->path_count; number++) {
         const struct path_record *path = run_reader_path_of(reader, number);
         const struct path_cells *sum = &sums[number];
-        if (!path || !sum->calls || path->kind >= CALL_COUNT)
+        if (!path || (!sum->calls && !left[number]) || path->kind >= CALL_COUNT)
             continue;
         struct summary_site *site = summary_path_append(sites, reader, path, known);
         if (site)
             summary_site_read(site, sum, scale);
         else
             result = -1;
+        if (site && left[number])
+            left_fill(site, left[number]);
     }
     summary_sites_sort(sites);
     for (uint64_t i = 0; i < sites->count; i++) {
@@ -237,6 +265,7 @@ int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
         site->least_rank = site->most_rank = site->hash == SITE_OTHERS ? -1 : reader->header.world_rank;
     }
     free(known);
+    free(left);
     free(sums);
     return result;
 }
@@ -324,12 +353,15 @@ static void sites_release(struct summary_sites *sites)
     *sites = (struct summary_sites){0};
 }
 
+/* The costliest first, before them places where what is not freed grows. */
 static int site_time_order(const void *one, const void *other)
 {
     const struct summary_site *a = one, *b = other;
     bool last_a = a->hash == SITE_OTHERS, last_b = b->hash == SITE_OTHERS;
     if (last_a != last_b)
         return last_a - last_b;
+    if (a->not_freed_growing != b->not_freed_growing)
+        return a->not_freed_growing < b->not_freed_growing ? 1 : -1;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? 1 : -1;
     return a->hash < b->hash ? -1 : a->hash > b->hash;

@@ -99,8 +99,12 @@ def declaration(types, names):
     return ", ".join(out) if out else "void"
 
 
+# Shapes of functions that are counted only while mpit_record_local_calls is on. Their arguments are not recorded.
+LOCAL_SHAPES = ["local", "datatype", "datatype_free", "group", "group_free"]
+
+
 def has_large_form(call):
-    if call.shape == "local":
+    if call.shape in LOCAL_SHAPES:
         return call.detail == "large"
     counts = any(TYPE_OF[word][0] != TYPE_OF[word][1] for word in call.arguments)
     return counts and call.klass not in ("completion", "communicator") and call.shape not in SMALL_SHAPES
@@ -108,7 +112,7 @@ def has_large_form(call):
 
 def types_of_words(call, large):
     """The types of a function's parameters, as the table's words say."""
-    if call.shape == "local":
+    if call.shape in LOCAL_SHAPES:
         return [("intptr_t", "")] * LOCAL_ARGUMENTS
     kinds = [TYPE_OF[word][large] for word in call.arguments]
     if not large:
@@ -119,7 +123,7 @@ def types_of_words(call, large):
 def types_compare(calls, prototypes):
     """Returns the number of functions whose declaration in mpi.h differs from the words of the table."""
     faults = []
-    for call in (c for c in calls if c.shape != "local"):
+    for call in (c for c in calls if c.shape not in LOCAL_SHAPES):
         large = has_large_form(call)
         if call.name + "_c" in prototypes and not large:
             faults.append(f"{call.name}_c is declared, and the table's words say that there is none")

@@ -13,7 +13,7 @@ Writes to standard output. A line of the table that cannot be read is an error w
 import sys
 
 sys.dont_write_bytecode = True  # beside the sources
-from calltypes import declaration, has_large_form, parameter_type, prototypes_read, types_compare, types_of_words
+from calltypes import LOCAL_SHAPES, declaration, has_large_form, parameter_type, prototypes_read, types_compare, types_of_words
 
 CLASSES = ["process", "p2p", "completion", "collective", "communicator", "rma", "io", "other"]
 ROLES = ["OTHER", "POINT2POINT", "BARRIER", "COLL_ONE2ALL", "COLL_ALL2ONE", "COLL_ALL2ALL", "COLL_OTHER", "RMA",
@@ -25,7 +25,7 @@ COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "
 
 
 # How the fold applies an event, by the shape of its wrapper.
-FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
+FOLDS = {"local": "CALL", "datatype": "CALL", "datatype_free": "CALL", "group": "CALL", "group_free": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
          "session_init": "CALL", "session_finalize": "CALL",
          "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
          "isend": "POST_SEND", "irecv": "POST_RECV", "probe": "P2P", "iprobe": "P2P",
@@ -140,7 +140,7 @@ def wrapped(calls, prototypes):
         for name, large in names:
             known = name in prototypes
             types = [parameter_type(p) for p in prototypes[name]] if known else types_of_words(call, large)
-            if call.shape == "local":  # their arguments are not recorded
+            if call.shape in LOCAL_SHAPES:
                 call.arguments = [f"argument{i}" for i in range(len(types))]
             if len(types) != len(call.arguments):
                 sys.exit(f"{name}: mpi.h has {len(types)} parameters, calls.table {len(call.arguments)}")
@@ -219,6 +219,18 @@ def freed(enter, objects, handle, leave):
                  before=f"object_free_begin(&access, &freeing, {objects}, handle);")
 
 
+ENTER_MADE = 'enter_made(&probe, {kind}, "{name}", caller)'
+
+
+def made(kind):
+    return Shape(ENTER_MADE, f"leave_made(&probe, {{kind}}, result, {kind}, result == MPI_SUCCESS ? OBJECT_HANDLE(*{{last}}) : 0);")
+
+
+def made_freed(kind):
+    return Shape(ENTER_MADE, "leave_freed(&probe, {kind}, result, object);",
+                 before=f"struct unfreed object = {{last}} ? unfreed_remove({kind}, OBJECT_HANDLE(*{{last}})) : (struct unfreed){{{{0}}}};")
+
+
 def collective(leave, place, begins=True):
     return on_comm("""struct coll_bytes bytes = {{0, 0}};
     if (view_settle(&probe, result, comm))
@@ -238,6 +250,10 @@ INIT = "(&probe, {kind}, {type}, comm, result, {peer}, tag, {bytes}, request);"
 SHAPES = {
     "call": alone("leave_call(&probe, {kind}, result);"),
     "local": Shape('enter_local(&probe, {kind}, "{name}", caller)', "leave_call(&probe, {kind}, result);"),
+    "datatype": made("LEFT_DATATYPE"),
+    "datatype_free": made_freed("LEFT_DATATYPE"),
+    "group": made("LEFT_GROUP"),
+    "group_free": made_freed("LEFT_GROUP"),
     "send": on_comm("leave_send(&probe, {kind}, comm, result, dest, tag, count, type);", "peer_rank(dest)"),
     "recv": on_comm("leave_recv(&probe, {kind}, comm, result, source, count, type, status);", "peer_rank(source)",
                     declare=STATUS, before=OWN_STATUS),
@@ -397,6 +413,7 @@ def words_of(call, name, large):
     arguments = ", ".join(names)
     words = {"kind": f"CALL_{call.name}", "name": name, "large": int(large), "detail": call.detail,
              "arguments": arguments}
+    words["last"] = names[-1] if names else ""
     if call.klass == "collective":
         own = [n for n in names if n not in ("comm", "request", "info")]
         words["operation"] = "".join(f", {n}" for n in own)
@@ -449,7 +466,7 @@ def wrapper_print(call, name, types, large):
     given = arguments + ", " if arguments else ""
     parameters = declaration(types, names)
     more = "" if parameters == "void" else parameters + ", "
-    edge, local, hot = call.shape in EDGES, call.shape == "local", call.name in HOT_CALLS
+    edge, local, hot = call.shape in EDGES, call.shape in LOCAL_SHAPES, call.name in HOT_CALLS
     caller = "const void *caller, " if local else ""
     by_c = "__builtin_return_address(0), " if local else ""
     by_fortran = "NULL, " if local else ""
@@ -457,7 +474,8 @@ def wrapper_print(call, name, types, large):
     if edge:
         print(f"{head}\n{{\n{EDGES[call.shape].format(**words)}\n}}\n")
     else:
-        body_print(head, SHAPES[call.shape], words, f"NEXT(next, {name})({arguments})")
+        shape = call.shape if not local or (types and "*" in types[-1][0]) else "local"  # else mpi.h does not declare it
+        body_print(head, SHAPES[shape], words, f"NEXT(next, {name})({arguments})")
     usual = f"body_{name}({given}{by_c}&next_of_c)"
     fortran = f"body_{name}({given}{by_fortran}&next_of_fortran)"
     if hot:

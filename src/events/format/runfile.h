@@ -24,6 +24,7 @@
  *      header.first_path  -> path_record -> ...          call paths, the latest first
  *      header.first_module -> module_record -> ...       the program and its libraries, which paths refer to
  *      header.openmp      -> run_openmp                                  what the threads of OpenMP did
+ *      header.left        -> run_left                                    what the process made and did not free
  *      header.gaps        -> gap_table                                   events that the trace could not keep, and why
  *
  *   CHUNK_RING    the ring of one thread: its last `capacity` events. Event number n is in place n % capacity. A
@@ -68,7 +69,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
-enum { RUN_VERSION = 17, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 18, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -159,6 +160,30 @@ struct run_openmp {
         [OPENMP_REGIONS]; /* the first one: of all that have no place here. What is serial there comes before the first region, too */
 };
 
+/* What a process had made and not freed when its last MPI_Finalize or MPI_Session_finalize began. Requests: what was not complete then. */
+enum left_kind {
+    LEFT_NONE,
+    LEFT_COMM,
+    LEFT_WINDOW,
+    LEFT_FILE,
+    LEFT_DATATYPE,
+    LEFT_GROUP,
+    LEFT_REQUEST,    /* of one operation */
+    LEFT_PERSISTENT, /* a request that can be started many times */
+    LEFT_KINDS
+};
+enum { LEFT_PLACES_MOST = 64 };
+struct left_place {
+    uint32_t path; /* number of the call path that made them */
+    uint32_t reserved;
+    uint64_t quarter[4]; /* how many were made in each quarter of the run time */
+};
+struct run_left {
+    uint64_t count[LEFT_KINDS];
+    uint64_t places;
+    struct left_place place[LEFT_PLACES_MOST];
+};
+
 struct run_header {
     char magic[8]; /* RUN_MAGIC, without the NUL */
     uint32_t version;
@@ -237,6 +262,7 @@ struct run_header {
     uint64_t end_signal; /* that mpit-run had before the process was gone without an end. 0: none */
     struct run_memory memory;
     uint64_t openmp;      /* struct run_openmp. 0: no runtime reported */
+    uint64_t left;        /* struct run_left. 0: not known */
     uint64_t exit_status; /* of a process that is RUN_EXITED: its status, and EXIT_KNOWN. 0: not known */
 };
 

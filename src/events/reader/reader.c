@@ -509,6 +509,11 @@ const struct run_openmp *run_reader_openmp(const struct run_reader *reader)
     return reader->header.openmp ? (const void *)(reader->base + reader->header.openmp) : NULL;
 }
 
+const struct run_left *run_reader_left(const struct run_reader *reader)
+{
+    return reader->header.left ? (const void *)(reader->base + reader->header.left) : NULL;
+}
+
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST])
 {
     if (!reader->header.clock_syncs)

@@ -154,6 +154,8 @@ struct clock_scale run_reader_scale(const struct run_reader *reader);
 uint64_t run_reader_last_ticks(const struct run_reader *reader);
 /* NULL: no runtime of OpenMP has reported. The file must be awake. */
 const struct run_openmp *run_reader_openmp(const struct run_reader *reader);
+/* NULL: not known, as before MPI_Finalize. The file must be awake. */
+const struct run_left *run_reader_left(const struct run_reader *reader);
 /* Measurements of this kernel's clock, in any order. Returns how many. The file must be awake. */
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
 const uint64_t *tally_cells(const struct run_block *block);

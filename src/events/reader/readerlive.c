@@ -13,7 +13,7 @@ static bool heads_are_same(const struct run_header *one, const struct run_header
            one->comm_changes == other->comm_changes && one->counters == other->counters &&
            one->variables == other->variables && one->variable_count == other->variable_count &&
            one->calls == other->calls && one->call_count == other->call_count && one->gaps == other->gaps &&
-           one->clock_syncs == other->clock_syncs && one->openmp == other->openmp;
+           one->clock_syncs == other->clock_syncs && one->openmp == other->openmp && one->left == other->left;
 }
 
 /* True if the blocks that are new since then are of call paths. */

@@ -10,6 +10,7 @@
 #include "recorder/handover.h"
 #include "instruments/instruments.h"
 #include "recorder/job.h"
+#include "recorder/left.h"
 #include "wrappers/next.h"
 #include "recorder/opening.h"
 #include "wrappers/pcontrol.h"
@@ -448,6 +449,15 @@ static void figures_complete(struct log *log)
     log_out(log, outer);
 }
 
+/* Completes what is known of the process at its end. */
+static void process_end(void)
+{
+    openmp_end();
+    memory_end();
+    left_end();
+    usage_end(book.run.header);
+}
+
 bool recorder_finish(struct probe *probe)
 {
     bool recorded = recording();
@@ -470,9 +480,7 @@ bool recorder_finish(struct probe *probe)
     if (recorded) {
         if (last) {
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
-            openmp_end();
-            memory_end();
-            usage_end(book.run.header);
+            process_end();
         }
         instrument_publish();
         if (log)
@@ -609,9 +617,7 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     if (session->edge) {
         if (recording()) {
             windows_end();
-            openmp_end();
-            memory_end();
-            usage_end(book.run.header);
+            process_end();
             instrument_publish();
         }
         if (log)
@@ -661,9 +667,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     if (life == LIFE_BELOW) {
         if (thread_log)
             fabric_flush(thread_log);
-        openmp_end();
-        memory_end();
-        usage_end(header);
+        process_end();
         run_end(RUN_FINALIZED);
         return;
     }

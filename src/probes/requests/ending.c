@@ -57,7 +57,8 @@ static void comm_made(struct log *log, const struct request *request, const stru
 {
     struct view *parent = request_view(log, request);
     struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null, .equal = true};
-    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.duration, request->quiet);
+    comm_created(log, parent, &origin, more->newcomm,
+                 &(struct comm_maker){(enum call)request->posted.duration, request->path, request->quiet});
 }
 
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)

@@ -177,6 +177,7 @@ void request_fill(struct request *request, const struct posted *posted)
                                      .tag = posted->type == REQUEST_COLL ? (int32_t)posted->bytes_out : posted->tag,
                                      .bytes = posted->bytes};
     request->where = posted->where;
+    request->path = posted->path;
     request->plain = 0;
     request->type = posted->type;
     if (posted->persistent) {
@@ -307,6 +308,7 @@ HOT void crowd_unlink(struct request *request)
     *(request->older ? &request_at(request->older)->younger : &crowd->oldest) = request->younger;
     *(request->younger ? &request_at(request->younger)->older : &crowd->youngest) = request->older;
     request->crowded = false;
+    request->path = 0; /* its place was needed */
     request_table.crowd--;
 }
 
@@ -585,11 +587,16 @@ static void request_share(struct request *request, void *data)
     request_hold(request);
 }
 
-void requests_share(void)
+void request_visit(void (*found)(struct request *request, void *data), void *data)
 {
     bool locked = table_lock();
-    table_visit(request_share, NULL);
+    table_visit(found, data);
     table_unlock(locked);
+}
+
+void requests_share(void)
+{
+    request_visit(request_share, NULL);
 }
 
 struct comm_visit {

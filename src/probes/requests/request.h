@@ -83,7 +83,10 @@ struct request {
         struct {
             uint32_t older, younger; /* of a crowded one: numbers. 0: none */
         };
-        uint32_t more; /* number of its struct request_more */
+        struct {
+            uint32_t more; /* number of its struct request_more */
+            uint32_t path; /* of any other: number of the posting call's path. 0: not known */
+        };
     };
 };
 
@@ -160,6 +163,7 @@ struct posted {
     uint64_t bytes_out; /* of a collective */
     int32_t peer, tag;
     uint16_t kind; /* of the posting call */
+    uint32_t path; /* number of its call path. 0: not known */
     uint8_t type;  /* enum request_type */
     bool persistent, quiet;
 };
@@ -196,6 +200,8 @@ struct request *request_take_there(uint64_t handle, const void *where);
 struct request *request_remove(uint64_t handle, const void *where);
 /* Returns a request that may be started, and leaves it in the table. `marks`: it is STARTING from now on. */
 struct request *request_take_idle(uint64_t handle, bool marks);
+/* Calls `found` for each request in the table. It must not change the table. */
+void request_visit(void (*found)(struct request *request, void *data), void *data);
 /* Returns when the oldest request of this handle was posted. 0: not known, or not active. Not while threads run at once. */
 uint64_t request_begin(uint64_t handle);
 /* Copies, once, the request of this handle that makes a communicator. False: there is none. */

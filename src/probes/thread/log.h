@@ -391,6 +391,12 @@ HOT bool probe_is_quiet(const struct probe *probe)
     return __builtin_expect(probe->mode & MODE_QUIET, 0);
 }
 
+/* The number of the call's path. 0: the call is not recorded, or the path is not known. */
+static inline uint32_t probe_path(const struct probe *probe)
+{
+    return probe_is_quiet(probe) ? 0 : probe->log->path->number;
+}
+
 /* Enters the recorder with a call. The log is whole again after probe_close, and during the call of the library. False:
  * nothing is recorded. */
 HOT bool probe_open(struct probe *probe)

@@ -19,6 +19,7 @@
 #include "wrappers/communicators.h"
 #include "wrappers/completing.h"
 #include "wrappers/hot.h"
+#include "wrappers/made.h"
 #include "wrappers/message.h"
 #include "wrappers/objects.h"
 #include "wrappers/posting.h"

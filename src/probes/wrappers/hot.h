@@ -244,6 +244,7 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
     request->posted.tag = event.tag;
     request->posted.bytes = event.bytes;
     request->where = where;
+    request->path = hot->log->path->number;
     request->plain = type;
     request->chain = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST); /* for request_pending_visit */

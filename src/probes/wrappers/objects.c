@@ -33,6 +33,7 @@ static void object_made(struct access *access, struct objects *objects, uint64_t
     comm_hold(comm);
     access->object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
     objects_set(objects, handle, access->object);
+    unfreed_add(kind == OBJECT_WINDOW ? LEFT_WINDOW : LEFT_FILE, handle, probe_path(&access->probe), clock_now());
     if (stale.comm) {
         object_cells_close(kind, &stale);
         comm_let_go(stale.comm);
@@ -93,7 +94,8 @@ HOT void object_posted(struct access *access, enum fold_shape shape, unsigned ki
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle)
 {
     struct log *log = access->probe.log;
-    *freeing = (struct freeing){handle, log->objects.freeing};
+    enum left_kind kind = objects == &book.windows ? LEFT_WINDOW : LEFT_FILE;
+    *freeing = (struct freeing){handle, log->objects.freeing, unfreed_remove(kind, handle)};
     if (!access->probe.view)
         return;
     objects_set(objects, handle, (struct object){0});
@@ -106,6 +108,8 @@ HOT void object_freed(struct access *access, const struct freeing *freeing, enum
     struct probe *probe = &access->probe;
     bool window = shape == FOLD_RMA, freed = result == MPI_SUCCESS && probe->view;
     probe->log->objects.freeing = freeing->outer;
+    if (result != MPI_SUCCESS && freeing->object.kind != LEFT_NONE)
+        unfreed_restore(&freeing->object);
     if (result != MPI_SUCCESS && probe->view)
         objects_set(objects, freeing->handle, access->object);
     if (freed)

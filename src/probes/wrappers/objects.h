@@ -9,6 +9,7 @@
 #define MPIT_PROBES_OBJECTS_H
 
 #include "registry/objectnumbers.h"
+#include "registry/unfreed.h"
 #include "requests/completion.h"
 #include "wrappers/enter.h"
 #include "wrappers/posting.h"
@@ -67,6 +68,7 @@ HOT unsigned op_flags(MPI_Op op)
 struct freeing {
     uint64_t handle;
     struct freed_object outer;
+    struct unfreed object;
 };
 
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle);

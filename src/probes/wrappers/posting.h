@@ -62,6 +62,7 @@ HOT struct posted posted_of(const struct probe *probe, enum call kind, enum requ
                            .tag = event->tag,
                            .kind = (uint16_t)kind,
                            .type = (uint8_t)type,
+                           .path = probe_path(probe),
                            .quiet = probe_is_quiet(probe)};
 }
 

@@ -34,9 +34,8 @@ static unsigned mode_of(enum call kind)
 /* Returns where the gate leads. NULL: past mpit. */
 static void *body_of(const struct wrapped *w, unsigned mode)
 {
-    if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
-        return NULL;
-    if ((mode & MODE_QUIET) && !w->keeps)
+    bool quiet = (mode & MODE_QUIET) || (w->local && !knob_load(KNOB_RECORD_LOCAL_CALLS));
+    if ((w->local && __atomic_load_n(&closed, __ATOMIC_SEQ_CST)) || (quiet && !w->keeps))
         return NULL;
     return mode || book_is_shared() ? w->general : w->usual;
 }

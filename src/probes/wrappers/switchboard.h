@@ -7,7 +7,8 @@
  *   threads run at once      MPI_Send:  gate ──> the body
  *   filtered, recording off  MPI_Send:  gate ──> the next MPI_Send
  *                            MPI_Isend: gate ──> the body, which keeps what is needed later, and records nothing
- *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on
+ *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on.
+ *                            Functions that make or free a datatype or a group keep it (made.h)
  *
  * So an unused function costs nothing, and a call that is not recorded costs as little as possible. The PMPI_ gates
  * (profiled.h) and the ways from Fortran follow.

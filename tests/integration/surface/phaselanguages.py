@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Phases of Python and Fortran programs, with the modules of share/: the summary has them. A run of Python has the name of its
+"""Phases and regions of Python and Fortran programs, with the modules of share/: the summary has them. A run of Python has the name of its
 script. Without mpit the programs run as well.
 
     phaselanguages.py BUILD
@@ -26,7 +26,7 @@ def assemble():
 
 for _ in range({PASSES}):
     assemble()
-    with mpit.phase("solve"):
+    with mpit.phase("solve"), mpit.region("solver"):
         MPI.COMM_WORLD.allreduce(1)
 try:
     with mpit.phase("fails"):
@@ -39,6 +39,7 @@ program phases
   use mpi
   use mpit_phases
   integer :: error, i, rank
+  type(mpit_region), save :: solver
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   do i = 1, {PASSES}
@@ -46,7 +47,9 @@ program phases
     call MPI_Barrier(MPI_COMM_WORLD, error)
     call mpit_phase_end("assemble")
     call mpit_phase_begin("solve   ")
+    call mpit_region_enter(solver, "solver ")
     call MPI_Barrier(MPI_COMM_WORLD, error)
+    call mpit_region_leave(solver)
     call mpit_phase_end("solve")
   end do
   print *, "rank", rank, "is done"
@@ -63,6 +66,8 @@ def judge_program(judge, mpi, work, name, command, phases):
     ended = trial.run([f"{BUILD}/bin/mpit-run", "--output", run, *trial.launcher(mpi, RANKS), *command], 60, environment, work)
     job = json.loads(trial.run([f"{BUILD}/bin/mpit-dump", "--json", run], 20).out)["jobs"][0]
     told = {phase["name"]: [rank["count"] for rank in phase["by_rank"]] for phase in job["phases"] or []}
+    solver = [one for one in job["instruments"] if one["name"].endswith("solver")]
+    judge.holds({one["sum"] for one in solver if one["class"] == "counter"} == {RANKS * PASSES}, f"{mpi}: region of {name}", job["instruments"])
     judge.holds(ended.out.count("is done") == RANKS and told == {phase: [count] * RANKS for phase, count in phases.items()},
                 f"{mpi}: phases of {name}", [told, ended.out, ended.err])
     judge.holds(os.path.basename(job["program"]) == name, f"{mpi}: the run is called {name}", job["program"])

@@ -1,0 +1,109 @@
+#include "registry/unfreed.h"
+
+#include <sched.h>
+
+/* Memory of places that were never used is never touched. */
+enum { PLACES = 1 << 16, OBJECTS_MOST = PLACES / 4 * 3, SPINS_MOST = 1000 };
+
+static struct unfreed table[PLACES];
+static uint32_t used;
+static uint64_t beyond[LEFT_KINDS];
+static bool locked;
+
+static void lock(void)
+{
+    for (int spins = 0; __atomic_exchange_n(&locked, true, __ATOMIC_ACQUIRE); spins++)
+        if (spins >= SPINS_MOST) /* its holder may wait for this processor */
+            sched_yield();
+}
+
+static void unlock(void)
+{
+    __atomic_store_n(&locked, false, __ATOMIC_RELEASE);
+}
+
+static uint32_t next_of(uint32_t place)
+{
+    return (place + 1) % PLACES;
+}
+
+/* Where the search for an object begins. It goes on until a place is empty. */
+static uint32_t first_of(uint32_t kind, uint64_t handle)
+{
+    return (uint32_t)(((handle + kind) * UINT64_C(0x9e3779b97f4a7c15)) >> 48) % PLACES;
+}
+
+/* Empties a place. Later objects move up, so that each is still found. */
+static void place_clear(uint32_t place)
+{
+    for (uint32_t at = next_of(place); table[at].kind != LEFT_NONE; at = next_of(at)) {
+        uint32_t first = first_of(table[at].kind, table[at].handle);
+        if ((at - first) % PLACES < (at - place) % PLACES)
+            continue;
+        table[place] = table[at];
+        place = at;
+    }
+    table[place].kind = LEFT_NONE;
+    used--;
+}
+
+void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks)
+{
+    uint32_t at = first_of(kind, handle);
+    lock();
+    while (table[at].kind != LEFT_NONE &&
+           (table[at].kind != kind || table[at].handle != handle || table[at].path != path))
+        at = next_of(at);
+    if (table[at].kind != LEFT_NONE) {
+        table[at].last = ticks;
+        table[at].count++;
+    } else if (used < OBJECTS_MOST) {
+        table[at] = (struct unfreed){handle, ticks, ticks, kind, path, 1};
+        used++;
+    } else {
+        beyond[kind]++;
+    }
+    unlock();
+}
+
+struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle)
+{
+    struct unfreed object = {.kind = LEFT_NONE};
+    uint32_t latest = PLACES;
+    lock();
+    for (uint32_t at = first_of(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
+        if (table[at].kind == kind && table[at].handle == handle &&
+            (latest == PLACES || table[at].last >= table[latest].last))
+            latest = at;
+    if (latest < PLACES) {
+        object = table[latest];
+        if (--table[latest].count == 0)
+            place_clear(latest);
+    } else if (beyond[kind]) {
+        beyond[kind]--;
+    }
+    unlock();
+    return object;
+}
+
+void unfreed_restore(const struct unfreed *object)
+{
+    unfreed_add((enum left_kind)object->kind, object->handle, object->path, object->last);
+}
+
+void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void *data)
+{
+    lock();
+    for (uint32_t i = 0; i < PLACES; i++)
+        if (table[i].kind != LEFT_NONE)
+            found(&table[i], data);
+    unlock();
+}
+
+uint64_t unfreed_beyond(enum left_kind kind)
+{
+    lock();
+    uint64_t count = beyond[kind];
+    unlock();
+    return count;
+}

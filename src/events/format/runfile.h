@@ -68,7 +68,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
-enum { RUN_VERSION = 17, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 18, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -418,6 +418,8 @@ struct thread_state {
     int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
     uint32_t path;   /* number of the call path. 0 = none or not known */
     uint32_t reserved;
+    uint64_t agreed; /* of a collective: what all ranks have to give. The bytes, if the function has one size for all
+                      * (AGREED_BYTES: not known). Above them the operation, at its place in an event */
 };
 
 struct thread_record {

@@ -8,6 +8,7 @@
 
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
+#define ABI_OPERATION(name, small) MPI_##name
 #define ABI_HANDLES_ARE_SYMBOLS 0
 #define ABI_REQUESTS_ARE_OBJECTS 0
 

@@ -10,6 +10,7 @@
 
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
+#define ABI_OPERATION(name, small) native_object("ompi_mpi_op_" #small)
 #define ABI_HANDLES_ARE_SYMBOLS 1
 #define ABI_REQUESTS_ARE_OBJECTS 1
 

@@ -166,6 +166,8 @@ void trace_mismatch_take(const struct run_job *job)
                                           .usual = many->call,
                                           .root = few->root,
                                           .usual_root = many->root,
+                                          .reduction = few->reduction,
+                                          .usual_reduction = many->reduction,
                                           .bytes = few->bytes,
                                           .usual_bytes = many->bytes,
                                           .site = step_site(job, few),

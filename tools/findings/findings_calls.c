@@ -6,6 +6,7 @@
 #include "findings/callgroups.h"
 #include "report/summary_left.h"
 #include "report/summary_sites.h"
+#include "waiting/mismatch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -276,32 +277,25 @@ bool find_small_io(struct facts *facts, struct finding *finding)
 
 /* ---- collectives that did not match ------------------------------------------------------------------------------ */
 
-/* `bytes`: UINT64_MAX: not to be told. */
-static void call_append(struct finding *finding, uint32_t call, int32_t root, uint64_t bytes)
-{
-    finding_append(finding, "%s", call_table[call].name);
-    if (root >= 0)
-        finding_append(finding, " with root %" PRId32, root);
-    if (bytes < UINT64_MAX)
-        finding_append(finding, "%s %" PRIu64 " bytes", root >= 0 ? " and" : " with", bytes);
-}
-
 bool find_mismatch(struct facts *facts, struct finding *finding)
 {
     const struct summary_mismatch *is = &facts->summary->traced.mismatch;
-    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[PLACE_TEXT_BYTES];
-    bool sizes = is->call == is->usual && is->bytes != is->usual_bytes;
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[PLACE_TEXT_BYTES], agreed[AGREED_TEXT_BYTES];
+    bool alike = is->call == is->usual, sizes = alike && is->bytes != is->usual_bytes;
+    bool reductions = alike && is->reduction != is->usual_reduction;
     if (!is->number)
         return false;
     finding->causes = is->ranks;
     finding->site = is->site ? summary_site_of(&facts->summary->sites, is->site) : NULL;
-    finding_append(finding, "%s called ", finding_ranks_text(finding, ranks));
-    call_append(finding, is->call, is->root, sizes ? is->bytes : UINT64_MAX);
+    finding_append(finding, "%s called %s%s", finding_ranks_text(finding, ranks), call_table[is->call].name,
+                   agreed_text(agreed, is->root, reductions ? is->reduction : 0, sizes ? is->bytes : BYTES_UNKNOWN));
     finding_append(finding, " %s %s %" PRIu64 "%s collective on %s, and %" PRIu64 " other%s ",
                    is->makes ? "before" : "as", is->ranks.count == 1 ? "its" : "their", is->number,
                    ordinal_end(is->number), comm_title(title, is->name, is->label), is->others,
                    is->others == 1 ? "" : "s");
-    call_append(finding, is->usual, is->usual_root, sizes ? is->usual_bytes : UINT64_MAX);
+    finding_append(finding, "%s%s", call_table[is->usual].name,
+                   agreed_text(agreed, is->usual_root, reductions ? is->usual_reduction : 0,
+                               sizes ? is->usual_bytes : BYTES_UNKNOWN));
     if (finding->site)
         finding_append(finding, ": %s", finding_place_text(facts, finding->site, place));
     finding_append(finding, ".");

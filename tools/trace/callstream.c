@@ -185,6 +185,7 @@ int call_stream_next(struct call_stream *stream, struct traced_call *call)
     call->shape = kind < CALL_COUNT ? (enum fold_shape)call_table[kind].fold : FOLD_CALL;
     call->bytes_out = (uint32_t)stream->ahead->tag;
     call->path = kind < CALL_COUNT ? stream->cursor.path : 0; /* the cursor has not returned the next call yet */
+    call->reduction = stream->cursor.reduction;
     call->part_count = 0;
     call->request = 0;
     call->object = NULL;

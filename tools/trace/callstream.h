@@ -36,6 +36,7 @@ struct traced_call {
                                         * none */
     const struct trace_object *object; /* window or file of the call if it is shown, else NULL */
     uint32_t path;                     /* number of its call path in the run, or 0 for none */
+    uint8_t reduction;                 /* of a collective: its operation (enum reduction) */
     enum fold_shape shape;             /* shape by the fold. A mark has FOLD_CALL */
     uint32_t group;                    /* of a window's synchronization: number of the group, or NO_GROUP */
     bool posts;                        /* some of its parts are records of posts */

@@ -50,6 +50,7 @@ static bool collstep_add(struct steps *steps, const struct step *step)
     if (comm->remote_size) {
         steps->list[steps->count].root = -1;
         steps->list[steps->count].bytes = BYTES_UNKNOWN;
+        steps->list[steps->count].reduction = REDUCTION_UNKNOWN;
     }
     steps->count++;
     return true;
@@ -65,9 +66,8 @@ static bool call_is_step(const struct run_reader *file, uint32_t call)
 }
 
 /* The bytes of a collective that has one size for all. */
-static uint64_t agreed_bytes(const struct traced_call *call, uint32_t kind)
+static uint64_t agreed_bytes(uint32_t kind, uint64_t in, uint64_t out)
 {
-    uint64_t in = call->event.bytes, out = call->bytes_out;
     if (call_table[kind].fold != FOLD_COLL)
         return BYTES_UNKNOWN;
     switch ((enum collective)call_table[kind].op) {
@@ -78,6 +78,8 @@ static uint64_t agreed_bytes(const struct traced_call *call, uint32_t kind)
     case COLLECTIVE_SCAN:
     case COLLECTIVE_EXSCAN:
         return in;
+    case COLLECTIVE_REDUCE_SCATTER_BLOCK:
+        return out;
     default:
         return BYTES_UNKNOWN;
     }
@@ -109,7 +111,8 @@ static bool history_call_take(struct history *history, const struct traced_call 
                                        .makes = makes,
                                        .call = kind,
                                        .root = event->peer,
-                                       .bytes = agreed_bytes(call, kind),
+                                       .reduction = call->reduction,
+                                       .bytes = agreed_bytes(kind, event->bytes, call->bytes_out),
                                        .file = history->place,
                                        .path = call->path});
 }
@@ -179,20 +182,23 @@ static size_t steps_number(struct step *list, size_t count, uint64_t begun, uint
 static bool patient_take(const struct patient *patient, size_t place, bool alone, struct steps *steps)
 {
     uint32_t call = patient->state.call;
+    uint64_t agreed = call_makes_comm(call) ? 0 : patient->state.agreed, bytes = agreed & AGREED_BYTES;
     if (!call_is_step(patient->file, call) || strcmp(patient->call, call_table[call].name) != 0 ||
         call_table[call].fold == FOLD_POST_COLL || (alone && call_makes_comm(call)))
         return true;
-    return collstep_add(steps, &(struct step){.comm = patient_comm(patient),
-                                              .begin = patient->since,
-                                              .number = patient->done + 1,
-                                              .made = MADE_UNKNOWN,
-                                              .makes = call_makes_comm(call),
-                                              .inside = true,
-                                              .call = call,
-                                              .root = patient->state.peer,
-                                              .bytes = BYTES_UNKNOWN,
-                                              .file = place,
-                                              .path = patient->path});
+    return collstep_add(steps,
+                        &(struct step){.comm = patient_comm(patient),
+                                       .begin = patient->since,
+                                       .number = patient->done + 1,
+                                       .made = MADE_UNKNOWN,
+                                       .makes = call_makes_comm(call),
+                                       .inside = true,
+                                       .call = call,
+                                       .root = patient->state.peer,
+                                       .reduction = (uint32_t)(agreed >> EVENT_REDUCTION_SHIFT),
+                                       .bytes = bytes < AGREED_BYTES ? agreed_bytes(call, bytes, bytes) : BYTES_UNKNOWN,
+                                       .file = place,
+                                       .path = patient->path});
 }
 
 /* How long a thread has to be in its state, so that its counters fit to it: of a running process, which may go on while it is

@@ -10,6 +10,7 @@
 #ifndef MPIT_TOOLS_COLLSTEPS_H
 #define MPIT_TOOLS_COLLSTEPS_H
 
+#include "format/reduction.h"
 #include "waiting/waiting.h"
 
 #define MADE_UNKNOWN UINT32_MAX
@@ -23,9 +24,10 @@ struct step {
     bool makes;      /* a communicator */
     bool inside;     /* it has not returned */
     uint32_t call;
-    int32_t root;   /* below 0: it has none, or the communicator has two groups */
-    uint64_t bytes; /* that are the same for all ranks. BYTES_UNKNOWN: not known, or they may differ */
-    size_t file;    /* in the job */
+    int32_t root;       /* below 0: it has none, or the communicator has two groups */
+    uint32_t reduction; /* its operation (enum reduction), or REDUCTION_UNKNOWN */
+    uint64_t bytes;     /* that are the same for all ranks. BYTES_UNKNOWN: not known, or they may differ */
+    size_t file;        /* in the job */
     uint32_t path;
 };
 

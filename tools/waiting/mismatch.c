@@ -25,6 +25,8 @@ static int match_order(const struct step *a, const struct step *b)
         return a->call < b->call ? -1 : 1;
     if (a->root != b->root)
         return a->root < b->root ? -1 : 1;
+    if (a->reduction != b->reduction)
+        return a->reduction < b->reduction ? -1 : 1;
     return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
@@ -35,11 +37,28 @@ static int step_group_order(const void *one, const void *other)
     return calls ? calls : (a->file > b->file) - (a->file < b->file);
 }
 
-/* "rank 3 called MPI_Bcast with root 1 at mm.c:9 (solve)". `sizes`: with the bytes. */
-static void group_say(const struct telling *telling, const struct step *group, size_t count, bool names, bool sizes)
+const char *agreed_text(char text[AGREED_TEXT_BYTES], int32_t root, uint32_t reduction, uint64_t bytes)
+{
+    int used = 0;
+    text[0] = '\0';
+    if (root >= 0)
+        used = snprintf(text, AGREED_TEXT_BYTES, " with root %" PRId32, root);
+    if (reduction != REDUCTION_UNKNOWN)
+        used += snprintf(text + used, (size_t)(AGREED_TEXT_BYTES - used), " %s %s", used ? "and" : "with",
+                         reduction_name(reduction));
+    if (bytes != BYTES_UNKNOWN)
+        snprintf(text + used, (size_t)(AGREED_TEXT_BYTES - used), " %s %" PRIu64 " bytes", used ? "and" : "with",
+                 bytes);
+    return text;
+}
+
+/* "rank 3 called MPI_Bcast with root 1 at mm.c:9 (solve)". `other`: a step that differs. `names`: with the function. */
+static void group_say(const struct telling *telling, const struct step *group, size_t count, const struct step *other,
+                      bool names)
 {
     const struct ward *ward = telling->ward;
-    char ranks[RANKS_TEXT_BYTES], place[CALL_PLACE_BYTES];
+    char ranks[RANKS_TEXT_BYTES], place[CALL_PLACE_BYTES], agreed[AGREED_TEXT_BYTES];
+    bool alike = group->call == other->call;
     const struct run_reader *file = &ward->job->files[group->file];
     uint32_t at = names && ward->places ? call_place_find(ward->places, file, group->path) : 0;
     int32_t *list = calloc(count, sizeof *list);
@@ -52,10 +71,9 @@ static void group_say(const struct telling *telling, const struct step *group, s
     fputs(ranks, telling->out);
     if (names)
         fprintf(telling->out, " called %s", call_table[group->call].name);
-    if (group->root >= 0)
-        fprintf(telling->out, " with root %" PRId32, group->root);
-    if (sizes)
-        fprintf(telling->out, "%s %" PRIu64 " bytes", group->root >= 0 ? " and" : " with", group->bytes);
+    fputs(agreed_text(agreed, group->root, alike && group->reduction != other->reduction ? group->reduction : 0,
+                      alike && group->bytes != other->bytes ? group->bytes : BYTES_UNKNOWN),
+          telling->out);
     if (at)
         fprintf(telling->out, " at %s", call_place_text(ward->places, at, 0, place));
 }
@@ -63,13 +81,12 @@ static void group_say(const struct telling *telling, const struct step *group, s
 static void mismatch_say(const struct telling *telling, const struct mismatch *is)
 {
     char title[COMM_TITLE_BYTES];
-    bool sizes = is->few->call == is->many->call && is->few->bytes != is->many->bytes;
     fprintf(telling->out, "%scollectives do not match: on %s ", telling->indent,
             comm_title(title, is->many->comm->name, is->many->comm->label));
-    group_say(telling, is->few, is->few_count, true, sizes);
+    group_say(telling, is->few, is->few_count, is->many, true);
     fprintf(telling->out, " %s %s %" PRIu64 "%s collective, ", is->few->makes ? "before" : "as",
             is->few_count > 1 ? "their" : "its", is->few->number, ordinal_end(is->few->number));
-    group_say(telling, is->many, is->many_count, is->many->call != is->few->call, sizes);
+    group_say(telling, is->many, is->many_count, is->few, is->many->call != is->few->call);
     fputc('\n', telling->out);
 }
 
@@ -87,11 +104,15 @@ static size_t group_end(const struct step *steps, size_t count, size_t from)
 static bool same_step_judge(struct mismatches *found, struct step *steps, size_t count)
 {
     size_t largest = 0, largest_end = 0, before = found->count;
-    bool sized = true;
-    for (size_t i = 0; i < count; i++)
+    bool sized = true, known = true;
+    for (size_t i = 0; i < count; i++) {
         sized = sized && steps[i].bytes != BYTES_UNKNOWN;
-    for (size_t i = 0; i < count && !sized; i++)
-        steps[i].bytes = BYTES_UNKNOWN;
+        known = known && steps[i].reduction != REDUCTION_UNKNOWN;
+    }
+    for (size_t i = 0; i < count; i++) {
+        steps[i].bytes = sized ? steps[i].bytes : BYTES_UNKNOWN;
+        steps[i].reduction = known ? steps[i].reduction : REDUCTION_UNKNOWN;
+    }
     if (count)
         qsort(steps, count, sizeof *steps, step_group_order);
     for (size_t i = 0, end; i < count; i = end) {

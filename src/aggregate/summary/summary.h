@@ -194,15 +194,16 @@ static inline void summary_passes_reduce(struct summary_passes *passes)
         passes->windows[i] = (struct pass_window){0};
 }
 
-/* A collective that did not match, and yet ended: with another function, root or size on some ranks (tools/waiting/mismatch.h). */
+/* A collective that did not match, and yet ended: with another function, root, operation or size on some ranks (tools/waiting/mismatch.h). */
 struct summary_mismatch {
     uint64_t number; /* of the collective on its communicator. 0: there was none */
     char name[COMM_NAME_BYTES], label[COMM_LABEL_BYTES];
-    bool makes;                  /* `call` makes a communicator, before the collective with this number */
-    uint32_t call, usual;        /* of these ranks, and of most others */
-    int32_t root, usual_root;    /* below 0: none */
-    uint64_t bytes, usual_bytes; /* equal: this is not what differs */
-    uint64_t site;               /* hash of the site of `call`. 0: not known */
+    bool makes;                          /* `call` makes a communicator, before the collective with this number */
+    uint32_t call, usual;                /* of these ranks, and of most others */
+    int32_t root, usual_root;            /* below 0: none */
+    uint32_t reduction, usual_reduction; /* enum reduction. Equal: this is not what differs, like the next two */
+    uint64_t bytes, usual_bytes;
+    uint64_t site; /* hash of the site of `call`. 0: not known */
     struct rank_list ranks;
     uint64_t others;
 };

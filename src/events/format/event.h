@@ -46,8 +46,9 @@
  *   switched     MPI_Pcontrol or mpit_recording: peer = 1 recording goes on, 0 it stops. All calls that are recorded
  *                until the next one begin between their times
  *
- * In a run file the event of a call also has the number of its call path (path_record), in the upper 24 bits of
- * `bytes`. The reader takes it out (event_cursor.path). If `bytes` needs more than 40 bits, the event is wide, and its
+ * In a run file the event of a call also has the number of its call path (path_record), in the upper bits of `bytes`.
+ * Above it a collective has its operation (enum reduction). The reader takes both out (event_cursor.path and
+ * event_cursor.reduction). If `bytes` needs more than 40 bits, the event is wide, and its
  * extension has the upper bits. A call that completed nothing has the lower 40 bits of the time in `bytes`; the reader
  * adds the rest, as that time is at most 2^40 ticks before the begin.
  *
@@ -101,9 +102,10 @@ enum {
 
 #define EVENT_DURATION_WIDE UINT32_MAX
 
-/* Where the number of the call path is in event.bytes, in a run file. */
-enum { EVENT_PATH_SHIFT = 40, EVENT_PATHS_MOST = 1 << 16 };
+/* Where the number of the call path, and the operation of a collective, are in event.bytes, in a run file. */
+enum { EVENT_PATH_SHIFT = 40, EVENT_PATHS_MOST = 1 << 16, EVENT_REDUCTION_SHIFT = 56 };
 #define EVENT_BYTES_MASK ((UINT64_C(1) << EVENT_PATH_SHIFT) - 1)
+#define AGREED_BYTES ((UINT64_C(1) << EVENT_REDUCTION_SHIFT) - 1) /* in thread_state.agreed: below the operation */
 
 /* Kinds below RECORD_FIRST are calls (calls.h). These are the records that follow a call. */
 enum record_kind {

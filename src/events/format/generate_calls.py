@@ -51,6 +51,9 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
                   "neighbor", "comm_call", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek",
                   "file_transfer", "file_delete"]
 
+# Collectives that have one size for all ranks: their bytes are known before the call.
+ONE_SIZE = ["bcast", "reduce", "allreduce", "reduce_scatter_block", "scan", "exscan"]
+
 # The functions with a hot case, which is enough for nearly all of their calls (src/probes/wrappers/hot.h).
 HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"]
 
@@ -234,8 +237,8 @@ def made_freed(kind):
 def collective(leave, place, begins=True):
     return on_comm("""struct coll_bytes bytes = {{0, 0}};
     if (view_settle(&probe, result, comm))
-        bytes = coll_{detail}(""" + place + """, {large}{operation});
-    """ + leave, "{root}", first="collective_begins({kind}, comm);" if begins else "")
+        bytes = coll_{detail}(""" + place + """{operation});
+    """ + leave, "{root}", before="{agree}", first="collective_begins({kind}, comm);" if begins else "")
 
 
 ALL, NEIGHBORS = "coll_place(probe.view->comm)", "topology_of(probe.view->comm, comm)"
@@ -416,7 +419,14 @@ def words_of(call, name, large):
     words["last"] = names[-1] if names else ""
     if call.klass == "collective":
         own = [n for n in names if n not in ("comm", "request", "info")]
-        words["operation"] = "".join(f", {n}" for n in own)
+        words["operation"] = f", {int(large)}" + "".join(f", {n}" for n in own)
+        bits = "operation_bits(probe.log, op)" if "op" in names else "0"
+        words["agree"] = f"RELAXED_STORE(&probe.log->state->agreed, {bits});"
+        if call.detail in ONE_SIZE:
+            sized = f"{'recvcount' if 'recvcount' in names else 'count'}, type"
+            words["agree"] = f"uint64_t agreed = coll_agree(&probe, {sized}, {bits});"
+            bytes_ = f"coll_agreed(agreed, {sized})"  # in the root's own group of an inter-communicator they have no meaning
+            words["operation"] = f", root == MPI_PROC_NULL ? 0 : {bytes_}, root" if "root" in names else f", {bytes_}"
         words["root"] = "peer_rank(root)" if "root" in names else "PEER_NONE"
     replaces = call.shape.endswith("sendrecv_replace")
     words["sends"] = "count, type" if replaces else "sendcount, sendtype"

@@ -444,6 +444,8 @@ struct thread_state {
     int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
     uint32_t path;   /* number of the call path. 0 = none or not known */
     uint32_t reserved;
+    uint64_t agreed; /* of a collective: what all ranks have to give. The bytes, if the function has one size for all
+                      * (AGREED_BYTES: not known). Above them the operation, at its place in an event */
 };
 
 struct thread_record {

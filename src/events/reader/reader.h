@@ -232,6 +232,7 @@ struct event_cursor {
     bool belongs;             /* TRACED_IN_PART: the last call is in a stretch, and so are its records */
     uint64_t gap;             /* number of events missing directly before the last returned one */
     uint32_t path;            /* call path of the last returned call, and so of its records. 0: none, or not known */
+    uint8_t reduction;        /* of a collective: its operation (enum reduction) */
     bool raw;                 /* events are wanted as they are in the file, with their paths */
     const struct event *held; /* an extension that was read early. It is the next event */
     uint64_t held_gap;

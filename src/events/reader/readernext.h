@@ -5,12 +5,13 @@
 #include "calls.h"
 #include "reader/reader.h"
 
-/* Takes the number of the call path out of a call from the file, into cursor->path. Returns the call without it. */
+/* Takes call path and operation out of a call from the file, into the cursor. Returns the call without them. */
 static inline struct event *event_without_path(struct event_cursor *cursor, const struct event *event)
 {
     struct event *shown = &cursor->shown[cursor->shown_count++ & PACK_BACK_MOST];
     *shown = *event;
-    cursor->path = (uint32_t)(event->bytes >> EVENT_PATH_SHIFT);
+    cursor->path = (uint32_t)(event->bytes >> EVENT_PATH_SHIFT) & (EVENT_PATHS_MOST - 1);
+    cursor->reduction = (uint8_t)(event->bytes >> EVENT_REDUCTION_SHIFT);
     shown->bytes &= EVENT_BYTES_MASK;
     if (shown->bytes && call_table[event_kind(event)].fold == FOLD_COMPLETION) /* when its request was posted */
         shown->bytes = event->begin - ((event->begin - shown->bytes) & EVENT_BYTES_MASK);

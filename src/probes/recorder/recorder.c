@@ -11,6 +11,7 @@
 #include "instruments/instruments.h"
 #include "recorder/job.h"
 #include "recorder/left.h"
+#include "wrappers/collective.h"
 #include "wrappers/next.h"
 #include "recorder/opening.h"
 #include "wrappers/pcontrol.h"
@@ -336,6 +337,7 @@ static void facts_learn(struct log *log)
     if (!book_is_shared() && stall_patience)
         stall_opal_rest(true);
     native_types_find();
+    operations_find();
     umq_pending_visit = request_pending_visit;
     comm_pending_visit = request_comm_visit;
 }

@@ -325,7 +325,7 @@ static bool leave_counted(const struct probe *probe, struct view *view, struct e
     log->own.tally.path = log->path->cells;
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, event, NULL, false);
     event->bytes &= EVENT_BYTES_MASK;
-    log_commit_call(log, event);
+    log_commit_path(log, event, log_call_bits(log, (enum fold_shape)call->fold));
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
@@ -453,7 +453,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration);
     struct event kept = event;
     kept.bytes &= EVENT_BYTES_MASK;
-    log_commit_call(log, &kept);
+    log_commit_path(log, &kept, log_call_bits(log, (enum fold_shape)call->fold));
     if (event.kind & EVENT_WIDE)
         extension_commit(log, duration, bytes_out, wide_bytes ? (event.bytes >> EVENT_PATH_SHIFT) + 1 : 0);
     if (stall) {
@@ -475,6 +475,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     }
     if (probe->nested) {
         RELAXED_STORE(&log->state->path, outer->path);
+        RELAXED_STORE(&log->state->agreed, outer->agreed);
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
     } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);

@@ -45,6 +45,11 @@ struct sized_type {
     uint32_t bytes;
 };
 
+struct coded_operation {
+    MPI_Op handle;
+    uint64_t bits; /* enum reduction, at its place in an event */
+};
+
 /* Sums over the calls of a thread, for regions (instruments/regionrecord.h). They only grow. */
 struct call_sums {
     uint64_t events; /* of the thread, when these were the sums */
@@ -62,9 +67,10 @@ struct log {
     struct ledger own;
     struct thread_state *state;
     struct event *cursor, *limit;
-    struct sized_type type;      /* the last predefined type */
-    uintptr_t innermost;         /* lowest stack address of the wrapper of the innermost call. 0: in no call */
-    bool below;                  /* that call is in the library, and not in the recorder */
+    struct sized_type type;           /* the last predefined type */
+    struct coded_operation operation; /* the last one */
+    uintptr_t innermost;              /* lowest stack address of the wrapper of the innermost call. 0: in no call */
+    bool below;                       /* that call is in the library, and not in the recorder */
     wrapper_call entered;        /* of a wrapper whose call begins in another function. NONE: it begins in itself */
     wrapper_call called;         /* the call of a wrapper that begins */
     const struct path_way *path; /* of the innermost call, or of the last one */
@@ -212,6 +218,13 @@ HOT void log_commit(struct log *log, const struct event *event)
 HOT void log_commit_call(struct log *log, const struct event *event)
 {
     log_commit_path(log, event, log->path->bits);
+}
+
+/* What `bytes` of the event of a call has in its upper bits. */
+HOT uint64_t log_call_bits(const struct log *log, enum fold_shape shape)
+{
+    bool collective = shape == FOLD_COLL || shape == FOLD_POST_COLL;
+    return log->path->bits | (collective ? log->state->agreed & ~AGREED_BYTES : 0);
 }
 
 /* The same for a call, and the record that belongs to it. */
@@ -586,7 +599,7 @@ HOT void probe_leave_at(const struct probe *probe, enum fold_shape shape, unsign
     }
     if (shape == FOLD_COMPLETION)
         event.bytes &= EVENT_BYTES_MASK;
-    log_commit_call(log, &event);
+    log_commit_path(log, &event, log_call_bits(log, shape));
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }
 

@@ -1,5 +1,25 @@
 #include "wrappers/collective.h"
 
+#include "format/reduction.h"
+
+static MPI_Op operations[REDUCTION_COUNT]; /* built once, then only read */
+
+void operations_find(void)
+{
+#define OPERATION_FIND(name, small) operations[REDUCTION_##name] = ABI_OPERATION(name, small);
+    REDUCTIONS(OPERATION_FIND)
+#undef OPERATION_FIND
+}
+
+uint64_t operation_code(struct log *log, MPI_Op op)
+{
+    unsigned found = REDUCTION_COUNT - 1;
+    while (found != REDUCTION_UNKNOWN && operations[found] != op)
+        found--;
+    log->operation = (struct coded_operation){op, (uint64_t)found << EVENT_REDUCTION_SHIFT};
+    return log->operation.bits;
+}
+
 uint64_t coll_sum(const void *counts, int n, MPI_Datatype type, int large)
 {
     int64_t sum = 0;

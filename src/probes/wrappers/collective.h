@@ -2,13 +2,15 @@
  * The bytes of data that a process puts into a collective and gets out of it.
  *
  * They are counted by the program's buffers: MPI_IN_PLACE counts as if the data had been in the other buffer. There is
- * one function for each operation, with the arguments of the C binding. `large`: counts in arrays are MPI_Count.
+ * one function for each operation, with the arguments of the C binding, or the bytes where they are the same on all
+ * ranks. `large`: counts in arrays are MPI_Count.
  */
 #ifndef MPIT_PROBES_COLLECTIVE_H
 #define MPIT_PROBES_COLLECTIVE_H
 
-#include "registry/book.h"
 #include "native.h"
+#include "registry/book.h"
+#include "thread/log.h"
 #include "wrappers/topology.h"
 
 struct coll_bytes {
@@ -45,6 +47,32 @@ static inline int64_t count_at(const void *counts, int i, int large)
     return large ? (int64_t)((const MPI_Count *)counts)[i] : ((const int *)counts)[i];
 }
 
+/* Finds the predefined operations, once, when MPI is initialized. */
+void operations_find(void);
+/* Returns the bits of an operation that was not the last one. */
+uint64_t operation_code(struct log *log, MPI_Op op);
+
+HOT uint64_t operation_bits(struct log *log, MPI_Op op)
+{
+    return __builtin_expect(log->operation.handle == op, 1) ? log->operation.bits : operation_code(log, op);
+}
+
+/* Before the call: stores in the live state what all ranks have to give. Asks MPI nothing, which has not accepted the
+ * arguments. Returns the bytes, or AGREED_BYTES for a type that is not predefined. */
+HOT uint64_t coll_agree(const struct probe *probe, int64_t count, MPI_Datatype type, uint64_t operation)
+{
+    uint32_t size;
+    uint64_t bytes = abi_type_size(type, &size) ? (uint64_t)(count > 0 ? count : 0) * size : AGREED_BYTES;
+    RELAXED_STORE(&probe->log->state->agreed, bytes | operation);
+    return bytes;
+}
+
+/* After the call: the bytes, of any type. */
+static inline uint64_t coll_agreed(uint64_t bytes, int64_t count, MPI_Datatype type)
+{
+    return __builtin_expect(bytes != AGREED_BYTES, 1) ? bytes : native_bytes_slow(count, type);
+}
+
 uint64_t coll_sum(const void *counts, int n, MPI_Datatype type, int large);
 uint64_t coll_sum_types(const void *counts, int n, const MPI_Datatype *types, int large);
 
@@ -62,12 +90,10 @@ COLL coll_barrier(UNUSED struct coll_place place, UNUSED int large)
     return (struct coll_bytes){0, 0};
 }
 
-COLL coll_bcast(struct coll_place place, UNUSED int large, UNUSED void *buf, int64_t count, MPI_Datatype type, int root)
+COLL coll_bcast(struct coll_place place, uint64_t bytes, int root)
 {
-    uint64_t bytes = native_bytes(count, type);
-    if (coll_is_root(place, root))
-        return (struct coll_bytes){bytes, 0};
-    return (struct coll_bytes){0, coll_is_leaf(place, root) ? bytes : 0};
+    bool is_root = coll_is_root(place, root);
+    return (struct coll_bytes){is_root ? bytes : 0, is_root ? 0 : bytes};
 }
 
 /* Each process's block goes to the root. */
@@ -163,17 +189,13 @@ COLL coll_alltoallw(struct coll_place place, int large, const void *sendbuf, con
         sendbuf == ABI_IN_PLACE ? out : coll_sum_types(sendcounts, place.peers, sendtypes, large), out};
 }
 
-COLL coll_reduce(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type, UNUSED MPI_Op op,
-                 int root)
+COLL coll_reduce(struct coll_place place, uint64_t bytes, int root)
 {
-    uint64_t bytes = coll_is_root(place, root) || coll_is_leaf(place, root) ? native_bytes(count, type) : 0;
     return coll_to_root(place, root, bytes, bytes);
 }
 
-COLL coll_allreduce(UNUSED struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type,
-                    UNUSED MPI_Op op)
+COLL coll_allreduce(UNUSED struct coll_place place, uint64_t bytes)
 {
-    uint64_t bytes = native_bytes(count, type);
     return (struct coll_bytes){bytes, bytes};
 }
 
@@ -184,23 +206,18 @@ COLL coll_reduce_scatter(struct coll_place place, int large, BUFFERS, const void
                                native_bytes(count_at(recvcounts, place.rank, large), type)};
 }
 
-COLL coll_reduce_scatter_block(struct coll_place place, UNUSED int large, BUFFERS, int64_t recvcount, MPI_Datatype type,
-                               UNUSED MPI_Op op)
+COLL coll_reduce_scatter_block(struct coll_place place, uint64_t block)
 {
-    uint64_t block = native_bytes(recvcount, type);
     return (struct coll_bytes){block * (uint64_t)place.size, block};
 }
 
-COLL coll_scan(UNUSED struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type,
-               UNUSED MPI_Op op)
+COLL coll_scan(UNUSED struct coll_place place, uint64_t bytes)
 {
-    uint64_t bytes = native_bytes(count, type);
     return (struct coll_bytes){bytes, bytes};
 }
 
-COLL coll_exscan(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type, UNUSED MPI_Op op)
+COLL coll_exscan(struct coll_place place, uint64_t bytes)
 {
-    uint64_t bytes = native_bytes(count, type);
     return (struct coll_bytes){bytes, place.rank > 0 ? bytes : 0}; /* the first rank gets nothing */
 }
 

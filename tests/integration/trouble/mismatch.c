@@ -99,7 +99,58 @@ static void sizes(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* The job ends as if all were right. A message is left. */
+/* All get a result, and it is wrong. */
+static void operation(void)
+{
+    MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank == last ? MPI_MAX : MPI_SUM, cells);
+    if (rank == last)
+        sleep(60);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void operation_root(void)
+{
+    MPI_Reduce(in, out, 1, MPI_INT, rank == last ? MPI_BOR : MPI_LOR, 1, cells);
+    if (rank == last)
+        sleep(60);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void operation_posted(void)
+{
+    MPI_Request request;
+    MPI_Iallreduce(in, out, 1, MPI_DOUBLE, rank == last ? MPI_PROD : MPI_MIN, cells, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == last)
+        sleep(60);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The last rank never comes, and the one before it differs. */
+static void operation_under_way(void)
+{
+    if (rank == last)
+        sleep(60);
+    MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank == last - 1 ? MPI_MIN : MPI_SUM, cells);
+}
+
+static void size_under_way(void)
+{
+    if (rank == last)
+        sleep(60);
+    MPI_Bcast(in, rank == last - 1 ? 12 : 10, MPI_DOUBLE, last, cells);
+}
+
+/* The job ends as if all were right. */
+static void unnoticed_operation(void)
+{
+    for (int i = 0; i < 100; i++)
+        MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank == last && i == 50 ? MPI_MAX : MPI_SUM, cells);
+    usleep(300000);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The same. A message is left. */
 static void unnoticed(void)
 {
     for (int i = 0; i < 100; i++)
@@ -360,6 +411,70 @@ static void types(void)
     wait_here();
 }
 
+/* The same in calls that have not returned. */
+static void signatures(void)
+{
+    MPI_Datatype ten;
+    MPI_Type_contiguous(10, MPI_INT, &ten);
+    MPI_Type_commit(&ten);
+    if (rank == last)
+        sleep(60);
+    MPI_Bcast(in, rank ? 10 : 1, rank ? MPI_INT : ten, last, cells);
+}
+
+static void add(void *from, void *to, int *length, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        ((double *)to)[i] += ((double *)from)[i];
+}
+
+/* A rank has an operation more, so that their handles differ. */
+static void own_operation(void)
+{
+    MPI_Op one, other;
+    MPI_Op_create(add, 1, &one);
+    MPI_Op_create(add, 1, &other);
+    for (int i = 0; i < 3; i++) {
+        MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank ? one : other, cells);
+        MPI_Allreduce(in, out, 1, MPI_DOUBLE, MPI_SUM, cells);
+        MPI_Reduce(in, out, 1, MPI_DOUBLE, MPI_MAX, 0, cells);
+    }
+    MPI_Op_free(&one);
+    wait_here();
+}
+
+static void locations(void)
+{
+    struct {
+        double value;
+        int place;
+    } mine[2] = {{rank, rank}, {-rank, rank}}, all[2];
+    MPI_Allreduce(mine, all, 2, MPI_DOUBLE_INT, MPI_MAXLOC, cells);
+    MPI_Allreduce(mine, all, 2, MPI_DOUBLE_INT, MPI_MINLOC, cells);
+    MPI_Reduce(mine, all, 1, MPI_DOUBLE_INT, MPI_MAXLOC, last, cells);
+    wait_here();
+}
+
+static void in_place(void)
+{
+    MPI_Allreduce(rank == last ? MPI_IN_PLACE : in, out, 4, MPI_DOUBLE, MPI_SUM, cells);
+    MPI_Reduce(rank ? in : MPI_IN_PLACE, out, 4, MPI_DOUBLE, MPI_MAX, 0, cells);
+    MPI_Scan(rank == 1 ? MPI_IN_PLACE : in, out, 4, MPI_DOUBLE, MPI_SUM, cells);
+    MPI_Reduce_scatter_block(rank == 1 ? MPI_IN_PLACE : in, out, 4, MPI_DOUBLE, MPI_SUM, cells);
+    wait_here();
+}
+
+/* In calls without an operation, after collectives of each rank alone. */
+static void making(void)
+{
+    MPI_Comm other;
+    MPI_Allreduce(in, out, 1, MPI_DOUBLE, rank ? MPI_MAX : MPI_MIN, MPI_COMM_SELF);
+    if (rank == last)
+        sleep(60);
+    MPI_Comm_dup(cells, &other);
+}
+
 static void counts(void)
 {
     int counts[16], at[16], sum = 0;
@@ -443,6 +558,12 @@ int main(int argc, char **argv)
                  {"roots", roots},
                  {"passed", passed},
                  {"sizes", sizes},
+                 {"operation", operation},
+                 {"operation_root", operation_root},
+                 {"operation_posted", operation_posted},
+                 {"operation_under_way", operation_under_way},
+                 {"size_under_way", size_under_way},
+                 {"unnoticed_operation", unnoticed_operation},
                  {"unnoticed", unnoticed},
                  {"part", part},
                  {"first", first},
@@ -466,6 +587,11 @@ int main(int argc, char **argv)
                  {"posted_otherwise", posted_otherwise},
                  {"inter_roots", inter_roots},
                  {"types", types},
+                 {"signatures", signatures},
+                 {"own_operation", own_operation},
+                 {"locations", locations},
+                 {"making", making},
+                 {"in_place", in_place},
                  {"counts", counts},
                  {"places", places},
                  {"parts", parts},

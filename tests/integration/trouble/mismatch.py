@@ -34,6 +34,11 @@ WRONG = [  # case, ranks, what is told
     ("roots", 4, CELLS + r" ranks 2-3 called MPI_Scatter with root 1{at} as their 12th collective, ranks 0-1 with root 0"),
     ("passed", 3, CELLS + r" rank 2 called MPI_Bcast with root 2{at} as its 12th collective, ranks 0-1 with root 0"),
     ("sizes", 3, CELLS + r" rank 2 called MPI_Bcast with root 0 and 96 bytes{at} as its 12th collective, ranks 0-1 with root 0 and 80 bytes"),
+    ("operation", 3, CELLS + r" rank 2 called MPI_Allreduce with MPI_MAX{at} as its 12th collective, ranks 0-1 with MPI_SUM"),
+    ("operation_root", 4, CELLS + r" rank 3 called MPI_Reduce with root 1 and MPI_BOR{at} as its 12th collective, ranks 0-2 with root 1 and MPI_LOR"),
+    ("operation_posted", 3, CELLS + r" rank 2 called MPI_Iallreduce with MPI_PROD{at} as its 12th collective, ranks 0-1 with MPI_MIN"),
+    ("operation_under_way", 4, CELLS + r" rank 2 called MPI_Allreduce with MPI_MIN{at} as its 12th collective, ranks 0-1 with MPI_SUM"),
+    ("size_under_way", 4, CELLS + r" rank 2 called MPI_Bcast with root 3 and 96 bytes{at} as its 12th collective, ranks 0-1 with root 3 and 80 bytes"),
     ("part", 3, r'on \S+ "pair" rank [12] called MPI_(Scan|Allreduce){at} as its 2nd collective, rank [12] called MPI_(Scan|Allreduce){at}'),
     ("first", 8, r'on \S+ "half" rank 7 called MPI_Barrier{at} as its 1st collective, ranks 4-6 called MPI_Allgather{at}'),
     ("late", 3, CELLS + r" rank 2 called MPI_Barrier{at} as its 212th collective, ranks 0-1 called MPI_Allgather{at}"),
@@ -52,7 +57,8 @@ LEFT = [  # case, ranks, how it ended
     ("left_by_exit", 3, r"ended by exit\(\) or the end of main, with status 3"),
     ("left_at_once", 3, r"crashed, was killed, or ended by _exit\(\)"),
     ("left_by_abort", 3, r"crashed, was killed, or ended by _exit\(\)")]
-RIGHT = [("ahead", 3), ("waited_otherwise", 3), ("posted_otherwise", 3), ("inter_roots", 4), ("types", 3), ("counts", 3),
+RIGHT = [("ahead", 3), ("waited_otherwise", 3), ("posted_otherwise", 3), ("inter_roots", 4), ("types", 3), ("signatures", 4),
+         ("own_operation", 3), ("locations", 3), ("in_place", 3), ("making", 3), ("counts", 3),
          ("places", 3), ("parts", 5), ("threads", 2), ("messages", 3)]
 
 
@@ -108,8 +114,18 @@ def judge_unnoticed(judge, mpi, work):
     judge.holds("Left at the end" in full and "1 of 1 were sent and not received" in full and "1 communicator not freed by rank" in full, f"{mpi}: --full", full)
 
 
+def judge_operation(judge, mpi, work):
+    """Such a job ends, and its results are wrong."""
+    ended = trial.run([f"{BUILD}/bin/mpit-run", "--output", f"{work}/operation-ends", *trial.launcher(mpi, 3),
+                       f"{BUILD}/tests/mismatch-{mpi}", "unnoticed_operation"], 60, trial.environment(), work)
+    judge.holds(re.search(r'! Rank 2 called MPI_Allreduce with MPI_MAX as its 62nd collective on \S+ "cells", and 2 others MPI_Allreduce '
+                          r"with MPI_SUM: MPI_Allreduce \(mismatch\.c:\d+ unnoticed_operation\)", " ".join(ended.err.split())),
+                f"{mpi}: another operation without a hang", ended.err)
+
+
 def judge_all(judge, _, mpi, work):
     judge_unnoticed(judge, mpi, work)
+    judge_operation(judge, mpi, work)
     wrong = [case for case in WRONG if (mpi, case[0]) != ("mpich", "sizes")]  # MPICH compares these sizes
     cases = [case[:2] for case in wrong + LEFT + RIGHT]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -67,7 +67,7 @@ def judge_program(judge, mpi, work, name, command, phases):
     job = json.loads(trial.run([f"{BUILD}/bin/mpit-dump", "--json", run], 20).out)["jobs"][0]
     told = {phase["name"]: [rank["count"] for rank in phase["by_rank"]] for phase in job["phases"] or []}
     solver = [one for one in job["instruments"] if one["name"].endswith("solver")]
-    judge.holds({one["sum"] for one in solver if one["class"] == "counter"} == {RANKS * PASSES}, f"{mpi}: region of {name}", job["instruments"])
+    judge.holds({one["sum"] for one in solver if one["class"] == "COUNTER"} == {RANKS * PASSES}, f"{mpi}: region of {name}", job["instruments"])
     judge.holds(ended.out.count("is done") == RANKS and told == {phase: [count] * RANKS for phase, count in phases.items()},
                 f"{mpi}: phases of {name}", [told, ended.out, ended.err])
     judge.holds(os.path.basename(job["program"]) == name, f"{mpi}: the run is called {name}", job["program"])

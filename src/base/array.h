@@ -1,11 +1,12 @@
 /*
- * Arrays that grow. Each function returns the array, which may have moved, or NULL without memory. Then the array is
- * as before.
+ * Arrays that grow, and the order of their members. Each function that makes an array longer returns the array, which may
+ * have moved, or NULL without memory. Then the array is as before.
  */
 #ifndef MPIT_BASE_ARRAY_H
 #define MPIT_BASE_ARRAY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,19 @@ static inline bool array_moved(void *list, void *moved)
 #define ARRAY_RESERVED(list, room, count) array_moved(&(list), array_reserve((list), (room), (count), sizeof *(list)))
 #define ARRAY_EXTENDED(list, old, count) array_moved(&(list), array_extend((list), (old), (count), sizeof *(list)))
 #define ARRAY_RESIZED(list, count) array_moved(&(list), reallocarray((list), (count), sizeof *(list)))
+
+/* For qsort and bsearch: -1, 0 or 1, the smaller number first. Swap them for the larger one first. ?: joins several keys. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static inline int double_order(const void *one, const void *other)
+{
+    return ORDER(*(const double *)one, *(const double *)other);
+}
+
+static inline int uint64_order(const void *one, const void *other)
+{
+    return ORDER(*(const uint64_t *)one, *(const uint64_t *)other);
+}
 
 /* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
  * first, then a member, as in bsearch. The members are in that order. */

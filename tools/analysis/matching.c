@@ -1,5 +1,7 @@
 #include "analysis/matching.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,7 +364,7 @@ static void undecided_take(struct queue *heap)
 static int compare_done(const void *left, const void *right)
 {
     const struct receive *a = *(struct receive *const *)left, *b = *(struct receive *const *)right;
-    return (a->done_order > b->done_order) - (a->done_order < b->done_order);
+    return ORDER(a->done_order, b->done_order);
 }
 
 /* The oldest receive of an opening has left. Settles the receives that waited for it, in the order of their

@@ -1,5 +1,7 @@
 #include "analysis/passes.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { PASSES_LEAST = 5, PEERS = 256 };
@@ -53,11 +55,7 @@ static uint32_t rank_of(const struct beat_sum *sum)
 static int sum_order(const void *one, const void *other)
 {
     const struct beat_sum *a = *(const struct beat_sum *const *)one, *b = *(const struct beat_sum *const *)other;
-    if (rank_of(a) != rank_of(b))
-        return rank_of(a) < rank_of(b) ? -1 : 1;
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
-    return (a->keyed.key[0] > b->keyed.key[0]) - (a->keyed.key[0] < b->keyed.key[0]);
+    return ORDER(rank_of(a), rank_of(b)) ?: ORDER(a->count, b->count) ?: ORDER(a->keyed.key[0], b->keyed.key[0]);
 }
 
 /* The passes between the calls, and one more for the first. */

@@ -1,5 +1,6 @@
 #include "cures/cures.h"
 
+#include "base/array.h"
 #include "cures/passfigures.h"
 #include "placement/placement.h"
 #include "summary/hostload.h"
@@ -68,7 +69,7 @@ struct excess {
 static int by_excess(const void *one, const void *other)
 {
     double a = ((const struct excess *)one)->ns, b = ((const struct excess *)other)->ns;
-    return a < b ? 1 : a > b ? -1 : 0;
+    return ORDER(b, a);
 }
 
 static void segments_sort(struct cure_search *search)

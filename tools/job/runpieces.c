@@ -1,5 +1,6 @@
 #include "job/runpieces.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "base/username.h"
 #include "base/spools.h"
@@ -129,15 +130,9 @@ struct known_process {
     struct run_piece piece; /* its path belongs to a piece of a job */
 };
 
-static int identity_order(const void *one, const void *other)
-{
-    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-    return (a > b) - (a < b);
-}
-
 static const struct known_process *process_known(const struct run_dir *dir, uint64_t process)
 {
-    struct known_process *const *found = tfind(&process, &dir->processes, identity_order);
+    struct known_process *const *found = tfind(&process, &dir->processes, uint64_order);
     return found ? *found : NULL;
 }
 
@@ -169,7 +164,7 @@ static void process_note(struct run_dir *dir, uint64_t process, const struct run
     struct known_process *copy = malloc(sizeof *copy), **found = NULL;
     if (copy) {
         *copy = (struct known_process){process, job->pieces[job->piece_count - 1]};
-        found = tsearch(copy, &dir->processes, identity_order);
+        found = tsearch(copy, &dir->processes, uint64_order);
     }
     if (!found)
         err(1, "no memory");

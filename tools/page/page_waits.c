@@ -3,6 +3,7 @@
 
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "base/array.h"
 #include "cures/tracefigures.h"
 #include "page/page_messages.h"
 #include "page/page_path.h"
@@ -35,9 +36,7 @@ struct place_waits {
 static int place_wait_order(const void *one, const void *other)
 {
     const struct place_wait *a = one, *b = other;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? 1 : -1;
-    return a->key < b->key ? -1 : a->key > b->key;
+    return ORDER(b->ns, a->ns) ?: ORDER(a->key, b->key);
 }
 
 /* Adds the records first..end, which have one key. They are sorted by the waiting rank. */

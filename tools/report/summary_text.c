@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/summary_text.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "format/label.h"
 #include "job/rundir.h"
@@ -38,9 +39,7 @@ static int summary_call_order(const void *a, const void *b, void *summary)
 {
     const struct summary_call *calls = ((const struct summary *)summary)->calls;
     const struct summary_call *x = &calls[*(const unsigned *)a], *y = &calls[*(const unsigned *)b];
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? 1 : -1;
-    return (x->count < y->count) - (x->count > y->count);
+    return ORDER(y->time_ns, x->time_ns) ?: ORDER(y->count, x->count);
 }
 
 /* A line of the table of functions. CALL_NONE: of several. */
@@ -94,9 +93,7 @@ static void calls_print(const struct summary *summary, FILE *out)
 static int comm_order(const void *a, const void *b)
 {
     const struct summary_comm *x = *(const struct summary_comm *const *)a, *y = *(const struct summary_comm *const *)b;
-    if (x->comm_time_ns != y->comm_time_ns)
-        return x->comm_time_ns < y->comm_time_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return ORDER(y->comm_time_ns, x->comm_time_ns) ?: strcmp(x->name, y->name);
 }
 
 /* Prints text as far as the terminal's character set allows. */

@@ -1,5 +1,7 @@
 #include "clock/clockmap.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t be
 static int sync_order(const void *one, const void *other)
 {
     const struct clock_sync *a = one, *b = other;
-    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+    return ORDER(a->ticks, b->ticks);
 }
 
 /* Between half and twice as fast as the clock's own factor says. */

@@ -1,7 +1,6 @@
 #include "reader/readercomms.h"
 
 #include "base/array.h"
-
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,9 +197,7 @@ static int comm_ring_take(struct run_reader *reader, struct found *found, const 
 static int past_order(const void *one, const void *other)
 {
     const struct comm_record *a = one, *b = other;
-    if (a->slot != b->slot)
-        return a->slot < b->slot ? -1 : 1;
-    return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
+    return ORDER(a->slot, b->slot) ?: ORDER(a->since_ticks, b->since_ticks);
 }
 
 /* True if the file could not grow any more, and lacks records made after that. */

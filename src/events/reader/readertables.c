@@ -227,8 +227,7 @@ static int variable_name_order(const void *one, const void *other, void *table)
 {
     const struct variable_record *variables = table;
     const uint16_t *a = one, *b = other;
-    int order = strcmp(variables[*a].name, variables[*b].name);
-    return order ? order : *a - *b;
+    return strcmp(variables[*a].name, variables[*b].name) ?: *a - *b;
 }
 
 /* Without memory there is no order. */

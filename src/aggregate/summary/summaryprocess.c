@@ -1,5 +1,6 @@
 #include "summary/summaryprocess.h"
 
+#include "base/number.h"
 #include "calls.h"
 #include "reader/reader.h"
 #include "summary/summarysites.h"
@@ -52,11 +53,6 @@ struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_t
     return row;
 }
 
-static uint64_t not_freed(uint64_t made, uint64_t freed)
-{
-    return made > freed ? made - freed : 0;
-}
-
 void summary_left_of(const struct run_reader *run, const struct summary_call *calls, uint64_t left[LEFT_KINDS])
 {
     left[LEFT_COMMS] = 0;
@@ -65,8 +61,7 @@ void summary_left_of(const struct run_reader *run, const struct summary_call *ca
         bool made = comm && strchr(comm->name, '/'); /* not MPI_COMM_WORLD and the like */
         left[LEFT_COMMS] += made && !(comm->flags & (COMM_FREED | COMM_SUM));
     }
-    left[LEFT_WINDOWS] =
-        not_freed(calls[CALL_MPI_Win_create].count + calls[CALL_MPI_Win_allocate].count +
-                      calls[CALL_MPI_Win_allocate_shared].count + calls[CALL_MPI_Win_create_dynamic].count,
-                  calls[CALL_MPI_Win_free].count);
+    left[LEFT_WINDOWS] = less(calls[CALL_MPI_Win_create].count + calls[CALL_MPI_Win_allocate].count +
+                                  calls[CALL_MPI_Win_allocate_shared].count + calls[CALL_MPI_Win_create_dynamic].count,
+                              calls[CALL_MPI_Win_free].count);
 }

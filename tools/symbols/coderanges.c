@@ -34,14 +34,7 @@ void code_ranges_sort(struct code_ranges *ranges)
 
 const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address)
 {
-    size_t first = 0, end = ranges->count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (ranges->list[middle].low <= address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    size_t first = ARRAY_FIRST(i, 0, ranges->count, ranges->list[i].low > address);
     for (; first && ranges->list[first - 1].reach > address; first--)
         if (ranges->list[first - 1].high > address)
             return &ranges->list[first - 1];

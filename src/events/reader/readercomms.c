@@ -327,16 +327,11 @@ uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint
         return 0;
     if (ticks >= reader->comms[slot]->since_ticks)
         return slot;
-    size_t low = reader->past_of_slot[slot], high = reader->past_of_slot[slot + 1];
-    while (low < high) { /* in the end the last one that had it at this time is just below `low` */
-        size_t middle = low + (high - low) / 2;
-        if (reader->comms[reader->slot_count + middle]->since_ticks <= ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == reader->past_of_slot[slot])
+    const struct comm_record *const *past = reader->comms + reader->slot_count;
+    size_t first = reader->past_of_slot[slot];
+    size_t later = ARRAY_FIRST(i, first, reader->past_of_slot[slot + 1], past[i]->since_ticks > ticks);
+    if (later == first)
         return 0;
-    const struct comm_record *last = reader->comms[reader->slot_count + low - 1];
+    const struct comm_record *last = past[later - 1];
     return ticks <= last->end_ticks ? last->slot : 0;
 }

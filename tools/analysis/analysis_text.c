@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TOP_ROWS = 16, TOP_LASTS = 3, FUNCTION_COLUMNS = 24, COMM_COLUMNS = 28 };
 
@@ -405,7 +404,7 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     result |= segments_print(analysis, out);
     result |= rank_sums_print(analysis, out);
     if (analysis->phases)
-        summary_phases_print(analysis->phases, out);
+        summary_phases_print(analysis->phases, false, out);
     result |= collectives_print(analysis, out);
     critical_path_print(analysis, out);
     result |= matrix_print(analysis, out);

@@ -10,7 +10,6 @@
 #include "page/page_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The waits of all ranks at a place for a place of any rank. */
 struct place_wait {
@@ -204,7 +203,7 @@ json_t *page_analysis(const struct run_job *job)
         int opened =
             analysis_open_watched(analysis, job->files, job->file_count, page_selection(job), job->names, &watch);
         bool joined = opened != 0 || analysis_join_samples(analysis, job) == 0;
-        json = !joined ? NULL : opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
+        json = !joined ? NULL : opened == 0 ? analysis_json(analysis, true) : page_unknown(analysis->report.error);
         if (opened == 0 && json && analysis->has_times && places_put(json, analysis, job->summary) != 0) {
             json_decref(json);
             json = NULL;

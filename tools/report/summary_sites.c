@@ -209,18 +209,6 @@ void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
 
 enum { COSTLY_PLACE = 31, COSTLY_NAME = 19 };
 
-/* Cuts the end of a text that is longer than its column. */
-static const char *column_cut(char *text, size_t columns)
-{
-    size_t end = columns - 2;
-    if (strlen(text) <= columns)
-        return text;
-    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end--;
-    strcpy(text + end, "..");
-    return text;
-}
-
 static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     char place[SITE_PLACE_BYTES], name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
@@ -233,8 +221,8 @@ static void costly_print(const struct summary *summary, const struct summary_sit
                  frame_place_text(&summary->sites, frame, nameless));
     }
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
-    fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
-            column_cut(name, COSTLY_NAME), time_text(summary, site, a),
+    fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, text_cut(place, COSTLY_PLACE, ".."), COSTLY_NAME,
+            text_cut(name, COSTLY_NAME, ".."), time_text(summary, site, a),
             share_of_run_text(b, site->kind, site->time_ns, whole),
             stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }

@@ -5,7 +5,6 @@
 #include "calls.h"
 #include "format/label.h"
 #include "job/rundir.h"
-#include "job/select.h"
 #include "report/summary_fabric.h"
 #include "report/summary_counters.h"
 #include "report/summary_findings.h"
@@ -21,7 +20,6 @@
 #include "report/summary_below.h"
 #include "report/summary_sites.h"
 #include "base/units.h"
-#include "figures/variables.h"
 #include "summaryreading.h"
 
 #include <inttypes.h>
@@ -289,7 +287,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
         summary_placement_print(summary, out);
     }
     if (!part || !part->anew)
-        summary_phases_print(summary, out);
+        summary_phases_print(summary, false, out);
     calls_print(summary, out);
     if (!comms) {
         fprintf(out, "\n(out of memory for the list of communicators)\n");
@@ -304,7 +302,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     if (!part || !part->anew) {
         summary_fabric_print(summary, out);
         summary_counters_print(summary, out);
-        summary_regions_print(summary, out);
+        summary_phases_print(summary, true, out);
         summary_instruments_print(summary, out);
     }
     free(comms);
@@ -330,7 +328,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     if (part->rows) {
         summary_head_print(summary, part, out);
         summary_ranks_print(summary, out);
-        summary_phases_print(summary, out);
+        summary_phases_print(summary, false, out);
         return;
     }
     summary_head_print(summary, part, out);

@@ -2,13 +2,12 @@
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
 #include "base/array.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
-#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WAITS_SHOWN = 10, SEGMENTS_SHOWN = 5, CAUSE_SHARE = 10 };
 

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/processes.h"
 #include "base/text.h"
-#include "collect/drain.h"
 #include "base/processlife.h"
 #include "jobfile/drained.h"
 #include "writer/room.h"

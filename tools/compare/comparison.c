@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/spelling.h"
 #include "findings/findings.h"
-#include "report/summary_sites.h"
 #include "summary/efficiency.h"
 #include "symbols/siteplaces.h"
 

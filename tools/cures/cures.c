@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of the run: a smaller gain is no finding. */
 #define LEAST_GAIN 0.02

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "calls.h"
-#include "figures/fold.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TOP_CALLS = 12, TOP_COMMS = 10 };
 

@@ -2,12 +2,8 @@
 
 #include "analysis/analysis_lanes.h"
 #include "base/array.h"
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* What the trace has of a rank: a step, or an operation. */
 enum {

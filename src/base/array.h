@@ -1,11 +1,12 @@
 /*
- * Arrays that grow. Each function returns the array, which may have moved, or NULL without memory. Then the array is
- * as before.
+ * Arrays that grow, and the order of their members. Each function that makes an array longer returns the array, which may
+ * have moved, or NULL without memory. Then the array is as before.
  */
 #ifndef MPIT_BASE_ARRAY_H
 #define MPIT_BASE_ARRAY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,21 +51,42 @@ static inline bool array_moved(void *list, void *moved)
 #define ARRAY_EXTENDED(list, old, count) array_moved(&(list), array_extend((list), (old), (count), sizeof *(list)))
 #define ARRAY_RESIZED(list, count) array_moved(&(list), reallocarray((list), (count), sizeof *(list)))
 
+/* For qsort and bsearch: -1, 0 or 1, the smaller number first. Swap them for the larger one first. ?: joins several keys. */
+#define ORDER(a, b) (((a) > (b)) - ((a) < (b)))
+
+static inline int double_order(const void *one, const void *other)
+{
+    return ORDER(*(const double *)one, *(const double *)other);
+}
+
+static inline int uint64_order(const void *one, const void *other)
+{
+    return ORDER(*(const uint64_t *)one, *(const uint64_t *)other);
+}
+
+/* The first index from `low` up to `high` for which the condition holds, or `high`. It holds for all indices after that
+ * one, too. */
+#define ARRAY_FIRST(index, low, high, condition)                                                                       \
+    ({                                                                                                                 \
+        size_t first_##index = (low), end_##index = (high);                                                            \
+        while (first_##index < end_##index) {                                                                          \
+            size_t index = first_##index + (end_##index - first_##index) / 2;                                          \
+            if (condition)                                                                                             \
+                end_##index = index;                                                                                   \
+            else                                                                                                       \
+                first_##index = index + 1;                                                                             \
+        }                                                                                                              \
+        first_##index;                                                                                                 \
+    })
+
 /* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
  * first, then a member, as in bsearch. The members are in that order. */
 static inline size_t array_place(const void *key, const void *array, size_t count, size_t element,
                                  int (*order)(const void *, const void *), bool *found)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order(key, (const char *)array + middle * element) > 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = low < count && order(key, (const char *)array + low * element) == 0;
-    return low;
+    size_t first = ARRAY_FIRST(i, 0, count, order(key, (const char *)array + i * element) <= 0);
+    *found = first < count && order(key, (const char *)array + first * element) == 0;
+    return first;
 }
 
 /* Doubles `room`, which is `first` at the beginning, until it is `least` or more. */

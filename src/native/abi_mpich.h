@@ -8,8 +8,8 @@
 
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
-#define ABI_OPERATION(name, small) MPI_##name
 #define ABI_HANDLES_ARE_SYMBOLS 0
+#define ABI_CONSTANT(constant, symbol) (constant)
 #define ABI_REQUESTS_ARE_OBJECTS 0
 
 #if !defined(MPI_SESSION_NULL) /* an mpi.h of MPI 3: the library may be newer */
@@ -40,16 +40,6 @@ static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
     return ((uint32_t)type & 0xffff0000u) == 0x4c000000u;
 }
 
-static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
-{
-    return (uint32_t)comm;
-}
-
-static inline uint64_t abi_handle_of_request(MPI_Request request)
-{
-    return (uint32_t)request;
-}
-
 /*
  * True for the handle that all requests share which are complete when they are posted: a built-in one, by its upper two
  * bits.
@@ -63,11 +53,6 @@ static inline bool abi_request_is_shared(uint64_t handle)
 static inline bool abi_request_was_shared(uint64_t handle)
 {
     return abi_request_is_shared(handle);
-}
-
-static inline uint64_t abi_handle_of_message(MPI_Message message)
-{
-    return (uint32_t)message;
 }
 
 /* The count has 63 bits: count_lo and the upper bits of count_hi_and_cancelled. Its lowest bit means canceled. */

@@ -69,35 +69,3 @@ void abi_types_find(void)
             abi_types[abi_type_place(type)] = (struct abi_type){type, (uint32_t)size};
     }
 }
-
-void abi_constants_find(void)
-{
-    native.comm_world = native_object("ompi_mpi_comm_world");
-    native.comm_self = native_object("ompi_mpi_comm_self");
-    native.comm_null = native_object("ompi_mpi_comm_null");
-    native.request_null = native_object("ompi_request_null");
-    native.message_null = native_object("ompi_message_null");
-    native.message_no_proc = native_object("ompi_message_no_proc");
-    native.group_null = native_object("ompi_mpi_group_null");
-    native.group_empty = native_object("ompi_mpi_group_empty");
-    native.errors_return = native_object("ompi_mpi_errors_return");
-    native.max = native_object("ompi_mpi_op_max");
-    native.sum = native_object("ompi_mpi_op_sum");
-    native.replace = native_object("ompi_mpi_op_replace");
-    native.no_op = native_object("ompi_mpi_op_no_op");
-    native.info_null = native_object("ompi_mpi_info_null");
-    native.byte = native_object("ompi_mpi_byte");
-    native.char_ = native_object("ompi_mpi_char");
-    native.int_ = native_object("ompi_mpi_int");
-    native.unsigned_ = native_object("ompi_mpi_unsigned");
-    native.unsigned_long = native_object("ompi_mpi_unsigned_long");
-    native.unsigned_long_long = native_object("ompi_mpi_unsigned_long_long");
-    native.count = native_object("ompi_mpi_count");
-    native.double_ = native_object("ompi_mpi_double");
-    native.c_bool = native_object("ompi_mpi_c_bool");
-    native.long_ = native_object("ompi_mpi_long");
-    native.int32 = native_object("ompi_mpi_int32_t");
-    native.uint32 = native_object("ompi_mpi_uint32_t");
-    native.int64 = native_object("ompi_mpi_int64_t");
-    native.uint64 = native_object("ompi_mpi_uint64_t");
-}

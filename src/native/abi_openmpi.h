@@ -10,8 +10,8 @@
 
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
-#define ABI_OPERATION(name, small) native_object("ompi_mpi_op_" #small)
 #define ABI_HANDLES_ARE_SYMBOLS 1
+#define ABI_CONSTANT(constant, symbol) native_object(symbol)
 #define ABI_REQUESTS_ARE_OBJECTS 1
 
 #if !defined(MPI_SESSION_NULL) /* an mpi.h of MPI 3: the library may be newer */
@@ -39,7 +39,6 @@ struct abi_type {
 };
 extern struct abi_type abi_types[ABI_TYPE_PLACES];
 void abi_types_find(void);
-void abi_constants_find(void);
 
 static inline unsigned abi_type_place(MPI_Datatype type)
 {
@@ -51,16 +50,6 @@ static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
     const struct abi_type *known = &abi_types[abi_type_place(type)];
     *size = known->size;
     return known->type == type;
-}
-
-static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
-{
-    return (uint64_t)(uintptr_t)comm;
-}
-
-static inline uint64_t abi_handle_of_request(MPI_Request request)
-{
-    return (uint64_t)(uintptr_t)request;
 }
 
 /* True for the handle that all requests share which are complete when they are posted: an object of a library, not
@@ -76,11 +65,6 @@ static inline bool abi_request_was_shared(uint64_t handle)
 static inline bool abi_request_is_shared(uint64_t handle)
 {
     return abi_request_was_shared(handle) || abi_request_is_shared_slow(handle);
-}
-
-static inline uint64_t abi_handle_of_message(MPI_Message message)
-{
-    return (uint64_t)(uintptr_t)message;
 }
 
 static inline uint64_t abi_status_bytes(const MPI_Status *status)

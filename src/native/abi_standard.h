@@ -11,8 +11,8 @@
 
 #define ABI_NAME "standard"
 #define ABI_IN_PLACE ((void *)1)
-#define ABI_OPERATION(name, small) MPI_##name
 #define ABI_HANDLES_ARE_SYMBOLS 0
+#define ABI_CONSTANT(constant, symbol) (constant)
 #define ABI_REQUESTS_ARE_OBJECTS 1
 
 /* Any MPI may have it. libmpit.so has seen from which library MPI_Init comes. */
@@ -40,16 +40,6 @@ static inline bool abi_type_size(MPI_Datatype type, uint32_t *size)
     return *size != 0;
 }
 
-static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
-{
-    return (uint64_t)(uintptr_t)comm;
-}
-
-static inline uint64_t abi_handle_of_request(MPI_Request request)
-{
-    return (uint64_t)(uintptr_t)request;
-}
-
 /*
  * True for the handle that all requests share which are complete when they are posted. MPICH hands out its own integer:
  * a built-in one, by bits 30 and 31. Open MPI hands out an address: an object of a library, not of the heap.
@@ -65,11 +55,6 @@ static inline bool abi_request_was_shared(uint64_t handle)
 static inline bool abi_request_is_shared(uint64_t handle)
 {
     return abi_request_was_shared(handle) || (handle >> 32 != 0 && abi_request_is_shared_slow(handle));
-}
-
-static inline uint64_t abi_handle_of_message(MPI_Message message)
-{
-    return (uint64_t)(uintptr_t)message;
 }
 
 /*

@@ -126,39 +126,37 @@ bool native_library_named(const char *path, const char *words)
     return false;
 }
 
-#if !ABI_HANDLES_ARE_SYMBOLS
-static void abi_constants_find(void)
+static void constants_find(void)
 {
-    native.comm_world = MPI_COMM_WORLD;
-    native.comm_self = MPI_COMM_SELF;
-    native.comm_null = MPI_COMM_NULL;
-    native.request_null = MPI_REQUEST_NULL;
-    native.message_null = MPI_MESSAGE_NULL;
-    native.message_no_proc = MPI_MESSAGE_NO_PROC;
-    native.group_null = MPI_GROUP_NULL;
-    native.group_empty = MPI_GROUP_EMPTY;
-    native.errors_return = MPI_ERRORS_RETURN;
-    native.max = MPI_MAX;
-    native.sum = MPI_SUM;
-    native.replace = MPI_REPLACE;
-    native.no_op = MPI_NO_OP;
-    native.info_null = MPI_INFO_NULL;
-    native.byte = MPI_BYTE;
-    native.char_ = MPI_CHAR;
-    native.int_ = MPI_INT;
-    native.unsigned_ = MPI_UNSIGNED;
-    native.unsigned_long = MPI_UNSIGNED_LONG;
-    native.unsigned_long_long = MPI_UNSIGNED_LONG_LONG;
-    native.count = MPI_COUNT;
-    native.double_ = MPI_DOUBLE;
-    native.c_bool = MPI_C_BOOL;
-    native.long_ = MPI_LONG;
-    native.int32 = MPI_INT32_T;
-    native.uint32 = MPI_UINT32_T;
-    native.int64 = MPI_INT64_T;
-    native.uint64 = MPI_UINT64_T;
+    native.comm_world = ABI_CONSTANT(MPI_COMM_WORLD, "ompi_mpi_comm_world");
+    native.comm_self = ABI_CONSTANT(MPI_COMM_SELF, "ompi_mpi_comm_self");
+    native.comm_null = ABI_CONSTANT(MPI_COMM_NULL, "ompi_mpi_comm_null");
+    native.request_null = ABI_CONSTANT(MPI_REQUEST_NULL, "ompi_request_null");
+    native.message_null = ABI_CONSTANT(MPI_MESSAGE_NULL, "ompi_message_null");
+    native.message_no_proc = ABI_CONSTANT(MPI_MESSAGE_NO_PROC, "ompi_message_no_proc");
+    native.group_null = ABI_CONSTANT(MPI_GROUP_NULL, "ompi_mpi_group_null");
+    native.group_empty = ABI_CONSTANT(MPI_GROUP_EMPTY, "ompi_mpi_group_empty");
+    native.errors_return = ABI_CONSTANT(MPI_ERRORS_RETURN, "ompi_mpi_errors_return");
+    native.max = ABI_CONSTANT(MPI_MAX, "ompi_mpi_op_max");
+    native.sum = ABI_CONSTANT(MPI_SUM, "ompi_mpi_op_sum");
+    native.replace = ABI_CONSTANT(MPI_REPLACE, "ompi_mpi_op_replace");
+    native.no_op = ABI_CONSTANT(MPI_NO_OP, "ompi_mpi_op_no_op");
+    native.info_null = ABI_CONSTANT(MPI_INFO_NULL, "ompi_mpi_info_null");
+    native.byte = ABI_CONSTANT(MPI_BYTE, "ompi_mpi_byte");
+    native.char_ = ABI_CONSTANT(MPI_CHAR, "ompi_mpi_char");
+    native.int_ = ABI_CONSTANT(MPI_INT, "ompi_mpi_int");
+    native.unsigned_ = ABI_CONSTANT(MPI_UNSIGNED, "ompi_mpi_unsigned");
+    native.unsigned_long = ABI_CONSTANT(MPI_UNSIGNED_LONG, "ompi_mpi_unsigned_long");
+    native.unsigned_long_long = ABI_CONSTANT(MPI_UNSIGNED_LONG_LONG, "ompi_mpi_unsigned_long_long");
+    native.count = ABI_CONSTANT(MPI_COUNT, "ompi_mpi_count");
+    native.double_ = ABI_CONSTANT(MPI_DOUBLE, "ompi_mpi_double");
+    native.c_bool = ABI_CONSTANT(MPI_C_BOOL, "ompi_mpi_c_bool");
+    native.long_ = ABI_CONSTANT(MPI_LONG, "ompi_mpi_long");
+    native.int32 = ABI_CONSTANT(MPI_INT32_T, "ompi_mpi_int32_t");
+    native.uint32 = ABI_CONSTANT(MPI_UINT32_T, "ompi_mpi_uint32_t");
+    native.int64 = ABI_CONSTANT(MPI_INT64_T, "ompi_mpi_int64_t");
+    native.uint64 = ABI_CONSTANT(MPI_UINT64_T, "ompi_mpi_uint64_t");
 }
-#endif
 
 #if ABI_REQUESTS_ARE_OBJECTS
 /* dladdr knows the objects of libraries, but not memory of the heap. One address is asked only once. */
@@ -218,7 +216,7 @@ static void native_calls_find(void)
     native.mismatch = native.Get_library_version && !abi_fits();
     if (!complete || native.mismatch)
         return;
-    abi_constants_find();
+    constants_find();
     __atomic_store_n(&native.present, true, __ATOMIC_RELEASE); /* native_find has the acquire */
 }
 

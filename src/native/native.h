@@ -21,6 +21,21 @@
 /* Some MPIs have integers for handles, whose sign does not count, and some pointers. */
 #define OBJECT_HANDLE(object) (UINT64_MAX >> (64 - 8 * sizeof(object)) & (uintptr_t)(object))
 
+static inline uint64_t abi_handle_of_comm(MPI_Comm comm)
+{
+    return OBJECT_HANDLE(comm);
+}
+
+static inline uint64_t abi_handle_of_request(MPI_Request request)
+{
+    return OBJECT_HANDLE(request);
+}
+
+static inline uint64_t abi_handle_of_message(MPI_Message message)
+{
+    return OBJECT_HANDLE(message);
+}
+
 /* PMPI functions that mpit itself uses. Tools after it in the order of libraries do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Allgather)                                                                                                       \

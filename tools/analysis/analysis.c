@@ -2,6 +2,7 @@
 
 #include "analysis/analysis_lanes.h"
 #include "analysis/sampled.h"
+#include "base/array.h"
 #include "trace/tracereport.h"
 #include "base/units.h"
 
@@ -193,7 +194,7 @@ static const char *path_obstacle(const struct analysis *analysis, const struct a
 static int share_order(const void *one, const void *other)
 {
     const struct path_share *a = one, *b = other;
-    return (a->key > b->key) - (a->key < b->key);
+    return ORDER(a->key, b->key);
 }
 
 /* Gives segments their parts of the path. Then the shares are by rank and function. */

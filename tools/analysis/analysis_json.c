@@ -303,7 +303,7 @@ static json_t *recording_off_json(const struct analysis *analysis)
     return object;
 }
 
-static json_t *whole_json(const struct analysis *analysis, bool brief)
+json_t *analysis_json(const struct analysis *analysis, bool brief)
 {
     json_t *object = head_json(analysis);
     member(object, "communicators", comms_json(analysis));
@@ -325,19 +325,9 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "worst", worst_json(analysis));
     member(object, "recording_off", recording_off_json(analysis));
     if (!brief)
-        member(object, "phases", analysis->phases ? summary_phases_json(analysis->phases) : json_null());
+        member(object, "phases", analysis->phases ? summary_phases_json(analysis->phases, false) : json_null());
     member(object, "critical_path", critical_path_json(analysis));
     if (!brief)
         member(object, "matrix", message_matrix_json(analysis));
     return object;
-}
-
-json_t *analysis_json(const struct analysis *analysis)
-{
-    return whole_json(analysis, false);
-}
-
-json_t *analysis_json_brief(const struct analysis *analysis)
-{
-    return whole_json(analysis, true);
 }

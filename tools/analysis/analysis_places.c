@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
-#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WAITS_SHOWN = 10, SEGMENTS_SHOWN = 5, CAUSE_SHARE = 10 };
 
@@ -104,15 +104,13 @@ struct wait_line {
 static int group_order(const void *one, const void *other)
 {
     const struct wait_line *a = one, *b = other;
-    if (a->key != b->key)
-        return a->key < b->key ? -1 : 1;
-    return (a->awaited > b->awaited) - (a->awaited < b->awaited);
+    return ORDER(a->key, b->key) ?: ORDER(a->awaited, b->awaited);
 }
 
 static int ns_order(const void *one, const void *other)
 {
     const struct wait_line *a = one, *b = other;
-    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : group_order(one, other);
+    return ORDER(b->ns, a->ns) ?: group_order(one, other);
 }
 
 static uint64_t first_key(const struct analysis *analysis, uint64_t key)

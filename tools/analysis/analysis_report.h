@@ -20,11 +20,10 @@ struct rank_sums *analysis_ranks(const struct analysis *analysis);
 
 /* Returns 0, or -1 without memory. */
 int analysis_print(const struct analysis *analysis, FILE *out);
-/* NULL without memory. */
-json_t *analysis_json(const struct analysis *analysis);
-/* The same without the parts that grow with pairs of ranks, with places, or with ranks times functions. "waits" are
- * sums over all ranks. "causes", "callsites", "wait_sites", "segments" and "matrix" are missing. */
-json_t *analysis_json_brief(const struct analysis *analysis);
+/* NULL without memory. `brief`: without the parts that grow with pairs of ranks, with places, or with ranks times
+ * functions. "waits" are sums over all ranks then. "causes", "callsites", "wait_sites", "segments" and "matrix" are
+ * missing. */
+json_t *analysis_json(const struct analysis *analysis, bool brief);
 
 /* analysis_places.c: where in the program the waits and the segments are. The printing functions return 0, or -1 without
  * memory. Without call paths they print nothing, and the lists are empty. */

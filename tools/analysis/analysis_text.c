@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
+#include "base/array.h"
 #include "format/label.h"
 #include "base/units.h"
 #include "report/summary_phases.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TOP_ROWS = 16, TOP_LASTS = 3, FUNCTION_COLUMNS = 24, COMM_COLUMNS = 28 };
 
@@ -130,9 +130,7 @@ struct line {
 static int line_order(const void *one, const void *other)
 {
     const struct line *a = one, *b = other;
-    if (a->key >> 48 != b->key >> 48)
-        return a->key >> 48 < b->key >> 48 ? -1 : 1;
-    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : (a->key > b->key) - (a->key < b->key);
+    return ORDER(a->key >> 48, b->key >> 48) ?: ORDER(b->ns, a->ns) ?: ORDER(a->key, b->key);
 }
 
 static struct line *waits_lines(const struct analysis *analysis, size_t *count)
@@ -198,18 +196,16 @@ static int longest_waits_print(const struct analysis *analysis, FILE *out)
 
 static const struct rank_sums *ordered_ranks;
 
+static int plain_order(const void *one, const void *other)
+{
+    return ORDER(*(const int32_t *)one, *(const int32_t *)other);
+}
+
 static int rank_sum_order(const void *one, const void *other)
 {
     const struct rank_sums *a = &ordered_ranks[*(const int32_t *)one], *b = &ordered_ranks[*(const int32_t *)other];
     uint64_t x = a->waited_ns + a->caused_ns + a->path_ns, y = b->waited_ns + b->caused_ns + b->path_ns;
-    if (x != y)
-        return x > y ? -1 : 1;
-    return (*(const int32_t *)one > *(const int32_t *)other) - (*(const int32_t *)one < *(const int32_t *)other);
-}
-
-static int plain_order(const void *one, const void *other)
-{
-    return (*(const int32_t *)one > *(const int32_t *)other) - (*(const int32_t *)one < *(const int32_t *)other);
+    return ORDER(y, x) ?: plain_order(one, other);
 }
 
 static int rank_sums_print(const struct analysis *analysis, FILE *out)
@@ -326,7 +322,7 @@ static int collectives_print(const struct analysis *analysis, FILE *out)
 static int path_share_order(const void *one, const void *other)
 {
     const struct path_share *a = one, *b = other;
-    return (a->ns < b->ns) - (a->ns > b->ns);
+    return ORDER(b->ns, a->ns);
 }
 
 static void critical_path_print(const struct analysis *analysis, FILE *out)
@@ -354,11 +350,7 @@ static void critical_path_print(const struct analysis *analysis, FILE *out)
 static int bytes_order(const void *one, const void *other)
 {
     const struct analysis_sum *a = *(struct analysis_sum *const *)one, *b = *(struct analysis_sum *const *)other;
-    if (a->amount != b->amount)
-        return a->amount > b->amount ? -1 : 1;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return (a->keyed.key[1] > b->keyed.key[1]) - (a->keyed.key[1] < b->keyed.key[1]);
+    return ORDER(b->amount, a->amount) ?: ORDER(b->count, a->count) ?: ORDER(a->keyed.key[1], b->keyed.key[1]);
 }
 
 /* The sums over all communicators. Returns 0, or -1 without memory. */
@@ -412,7 +404,7 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     result |= segments_print(analysis, out);
     result |= rank_sums_print(analysis, out);
     if (analysis->phases)
-        summary_phases_print(analysis->phases, out);
+        summary_phases_print(analysis->phases, false, out);
     result |= collectives_print(analysis, out);
     critical_path_print(analysis, out);
     result |= matrix_print(analysis, out);

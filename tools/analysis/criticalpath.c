@@ -1,7 +1,6 @@
 #include "analysis/criticalpath.h"
 
 #include "base/array.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +101,7 @@ const double *path_times(const struct path *path)
 static int key_order(const void *key, const void *share)
 {
     uint64_t wanted = *(const uint64_t *)key, other = ((const struct path_share *)share)->key;
-    return (wanted > other) - (wanted < other);
+    return ORDER(wanted, other);
 }
 
 static size_t share_place(const struct path *path, uint64_t key, bool *found)

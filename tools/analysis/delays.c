@@ -1,5 +1,7 @@
 #include "analysis/delays.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static uint64_t thread_key(int32_t rank, uint32_t thread)
@@ -47,17 +49,9 @@ uint32_t delay_target_find(const struct delays *delays, uint64_t first, uint64_t
 
 const struct delay *delay_at(struct keyed *const *sorted, size_t count, int32_t rank, uint32_t thread, uint64_t ns)
 {
-    size_t low = 0, high = count;
     uint64_t key = thread_key(rank, thread);
-    while (low < high) { /* the first that begins at this time or later */
-        size_t middle = low + (high - low) / 2;
-        const uint64_t *other = sorted[middle]->key;
-        if (other[0] < key || (other[0] == key && other[1] < ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct delay *before = low ? (const struct delay *)sorted[low - 1] : NULL;
+    size_t later = ARRAY_FIRST(i, 0, count, (ORDER(sorted[i]->key[0], key) ?: ORDER(sorted[i]->key[1], ns)) >= 0);
+    const struct delay *before = later ? (const struct delay *)sorted[later - 1] : NULL;
     bool holds = before && before->keyed.key[0] == key && ns <= before->keyed.key[1] + before->ns;
     return holds ? before : NULL;
 }

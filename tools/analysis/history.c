@@ -1,7 +1,8 @@
 #include "analysis/history.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_CAPACITY = 16, STEPS_MOST = 1 << 12 };
 
@@ -45,15 +46,8 @@ bool history_add(struct history *history, struct stretch stretch, uint64_t neede
 
 const struct stretch *history_before(const struct history *history, uint64_t ns)
 {
-    size_t low = 0, high = history->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (stretch_at(history, middle)->from_ns < ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? stretch_at(history, low - 1) : NULL;
+    size_t later = ARRAY_FIRST(i, 0, history->count, stretch_at(history, i)->from_ns >= ns);
+    return later ? stretch_at(history, later - 1) : NULL;
 }
 
 void history_release(struct history *history)

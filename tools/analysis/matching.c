@@ -1,5 +1,7 @@
 #include "analysis/matching.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,15 +90,7 @@ static uint64_t order_at(const struct queue *queue, size_t place)
 /* For receives in the order of their posts: returns how many were posted before this one. */
 static size_t queue_find(const struct queue *queue, const struct receive *receive)
 {
-    size_t low = 0, high = queue->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order_at(queue, middle) < receive->order)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return ARRAY_FIRST(i, 0, queue->count, order_at(queue, i) >= receive->order);
 }
 
 static void moment_forget(struct matching *matching, struct moment *moment)
@@ -362,7 +356,7 @@ static void undecided_take(struct queue *heap)
 static int compare_done(const void *left, const void *right)
 {
     const struct receive *a = *(struct receive *const *)left, *b = *(struct receive *const *)right;
-    return (a->done_order > b->done_order) - (a->done_order < b->done_order);
+    return ORDER(a->done_order, b->done_order);
 }
 
 /* The oldest receive of an opening has left. Settles the receives that waited for it, in the order of their

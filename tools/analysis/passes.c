@@ -1,5 +1,7 @@
 #include "analysis/passes.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { PASSES_LEAST = 5, PEERS = 256 };
@@ -53,11 +55,7 @@ static uint32_t rank_of(const struct beat_sum *sum)
 static int sum_order(const void *one, const void *other)
 {
     const struct beat_sum *a = *(const struct beat_sum *const *)one, *b = *(const struct beat_sum *const *)other;
-    if (rank_of(a) != rank_of(b))
-        return rank_of(a) < rank_of(b) ? -1 : 1;
-    if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
-    return (a->keyed.key[0] > b->keyed.key[0]) - (a->keyed.key[0] < b->keyed.key[0]);
+    return ORDER(rank_of(a), rank_of(b)) ?: ORDER(a->count, b->count) ?: ORDER(a->keyed.key[0], b->keyed.key[0]);
 }
 
 /* The passes between the calls, and one more for the first. */
@@ -88,18 +86,12 @@ static bool comes_in_bursts(const struct beat_sum *sum, bool surely)
 /* The sums of a rank with this count: the first one, and how many. */
 static size_t alike_find(const struct beat_list *list, int32_t rank, uint64_t count, size_t *first)
 {
-    size_t low = 0, high = list->count, end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct beat_sum *sum = list->sums[middle];
-        bool before = rank_of(sum) != (uint32_t)rank ? rank_of(sum) < (uint32_t)rank : sum->count < count;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
-    for (end = low; end < list->count && rank_of(list->sums[end]) == (uint32_t)rank && list->sums[end]->count == count;)
+    const struct beat_sum *const *sums = list->sums;
+    size_t end = *first =
+        ARRAY_FIRST(i, 0, list->count, (ORDER(rank_of(sums[i]), (uint32_t)rank) ?: ORDER(sums[i]->count, count)) >= 0);
+    while (end < list->count && rank_of(sums[end]) == (uint32_t)rank && sums[end]->count == count)
         end++;
-    *first = low;
-    return end - low;
+    return end - *first;
 }
 
 /* Of the calls of a rank that are made so often: those that cover most, and of them the last in the loop. NULL: none. */

@@ -1,6 +1,5 @@
 #include "analysis/sampled.h"
 
-#include "base/text.h"
 #include "profile/stacks.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "analysis/segments.h"
 
 #include "base/array.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,9 +93,7 @@ static void figures_add(struct segment_figures *figures, const struct segment_su
 static int cost_order(const void *one, const void *other)
 {
     const struct segment_figures *a = one, *b = other;
-    if (a->max_ns != b->max_ns)
-        return a->max_ns > b->max_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return ORDER(b->max_ns, a->max_ns) ?: ORDER(a->number, b->number);
 }
 
 struct segment_figures *segments_by_cost(const struct segments *segments, size_t *count)

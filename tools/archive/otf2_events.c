@@ -80,16 +80,13 @@ static void write_isend(struct trace_location *location, const struct event *eve
                        (uint32_t)event->tag, event->bytes, request);
 }
 
-static void write_irecv_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
-{
-    if (request)
-        location_write(location, MpiIrecvRequest, now, request);
-}
+typedef OTF2_ErrorCode request_writer(OTF2_EvtWriter *, OTF2_AttributeList *, OTF2_TimeStamp, uint64_t);
 
-static void write_collective_request(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
+static inline void request_write(struct trace_location *location, request_writer *write, uint64_t request,
+                                 OTF2_TimeStamp now)
 {
     if (request)
-        location_write(location, NonBlockingCollectiveRequest, now, request);
+        location_check(location, write(location->writer, NULL, now, request));
 }
 
 static void write_metric(struct trace_location *location, const struct scheduled *sample, OTF2_TimeStamp now)
@@ -173,11 +170,11 @@ static __attribute__((noinline)) void write_operation_begin(struct trace_locatio
 {
     switch (call_shape(call)) {
     case FOLD_POST_COLL:
-        write_collective_request(location, call->request, now);
+        request_write(location, OTF2_EvtWriter_NonBlockingCollectiveRequest, call->request, now);
         break;
     case FOLD_COLL:
     case FOLD_COMM:
-        write_collective_request(location, call->request, now);
+        request_write(location, OTF2_EvtWriter_NonBlockingCollectiveRequest, call->request, now);
         if (collective_comm(location, call) != NO_COMM)
             location_write(location, MpiCollectiveBegin, now);
         break;
@@ -195,9 +192,9 @@ static __attribute__((noinline)) void write_operation_begin(struct trace_locatio
         if (event_kind(&part->event) == RECORD_SEND_POSTED)
             write_isend(location, &part->event, part->request, now);
         else if (event_kind(&part->event) == RECORD_RECV_POSTED)
-            write_irecv_request(location, part->request, now);
+            request_write(location, OTF2_EvtWriter_MpiIrecvRequest, part->request, now);
         else if (event_kind(&part->event) == RECORD_COLL_POSTED)
-            write_collective_request(location, part->request, now);
+            request_write(location, OTF2_EvtWriter_NonBlockingCollectiveRequest, part->request, now);
     }
 }
 
@@ -211,7 +208,7 @@ static inline __attribute__((always_inline)) void write_begun(struct trace_locat
     else if (shape & 1 << FOLD_POST_SEND)
         write_isend(location, &call->event, call->request, now);
     else if (shape & 1 << FOLD_POST_RECV)
-        write_irecv_request(location, call->request, now);
+        request_write(location, OTF2_EvtWriter_MpiIrecvRequest, call->request, now);
     if (call->posts || shape & BEGINS_OPERATION)
         write_operation_begin(location, call, now);
 }
@@ -318,18 +315,6 @@ static void call_enter(struct trace_location *location, const struct traced_call
         write_begun(location, call, now);
 }
 
-static void write_cancelled(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
-{
-    if (request)
-        location_write(location, MpiRequestCancelled, now, request);
-}
-
-static inline void write_sent(struct trace_location *location, uint64_t request, OTF2_TimeStamp now)
-{
-    if (request)
-        location_write(location, MpiIsendComplete, now, request);
-}
-
 static void write_received(struct trace_location *location, const struct event *event, uint64_t request,
                            OTF2_TimeStamp now)
 {
@@ -340,7 +325,7 @@ static void write_received(struct trace_location *location, const struct event *
     }
     const struct trace_place *place = message_place(process, event);
     if (!place) {
-        write_cancelled(location, request, now);
+        request_write(location, OTF2_EvtWriter_MpiRequestCancelled, request, now);
         return;
     }
     location_write(location, MpiIrecv, now, (uint32_t)event->peer, place->comm, (uint32_t)event->tag, event->bytes,
@@ -353,9 +338,9 @@ static void write_freed(struct trace_location *location, const struct call_part 
 {
     int class = request_class_ended(&part->event);
     if (class == REQUEST_IS_SEND)
-        write_sent(location, part->request, now);
+        request_write(location, OTF2_EvtWriter_MpiIsendComplete, part->request, now);
     else if (class != REQUEST_IS_RECV)
-        write_cancelled(location, part->request, now);
+        request_write(location, OTF2_EvtWriter_MpiRequestCancelled, part->request, now);
 }
 
 /* Writes the parts that are not frequent. */
@@ -368,7 +353,8 @@ static __attribute__((noinline)) void write_ended(struct trace_location *locatio
         collective_part_write(location, part, next, now);
         break;
     case RECORD_CANCELLED:
-        part->object ? io_part_write(location, part, now) : write_cancelled(location, part->request, now);
+        part->object ? io_part_write(location, part, now)
+                     : request_write(location, OTF2_EvtWriter_MpiRequestCancelled, part->request, now);
         break;
     case RECORD_FREED:
         part->object ? io_part_write(location, part, now) : write_freed(location, part, now);
@@ -395,7 +381,7 @@ static inline void write_done(struct trace_location *location, const struct call
         break;
     case RECORD_SEND_DONE:
     case RECORD_HALF_DONE:
-        write_sent(location, part->request, now);
+        request_write(location, OTF2_EvtWriter_MpiIsendComplete, part->request, now);
         break;
     case RECORD_RECV_DONE:
         write_received(location, &part->event, part->request, now);
@@ -474,12 +460,12 @@ static void call_leave(struct trace_location *location, const struct traced_call
         counters_finish(location, call);
 }
 
-void location_enter(struct trace_location *location, const struct traced_call *call)
+void location_enter(void *location, const struct traced_call *call)
 {
     call_enter(location, call);
 }
 
-void location_leave(struct trace_location *location, const struct traced_call *call)
+void location_leave(void *location, const struct traced_call *call)
 {
     call_leave(location, call);
 }
@@ -521,7 +507,7 @@ void location_message(struct trace_location *location, const struct message_call
     else if (shape & 1 << FOLD_POST_SEND)
         write_isend(location, event, call->request, now);
     else if (shape & 1 << FOLD_POST_RECV)
-        write_irecv_request(location, call->request, now);
+        request_write(location, OTF2_EvtWriter_MpiIrecvRequest, call->request, now);
     now = advance(location, event->begin + event->duration);
     if (shape & 1 << FOLD_RECV)
         write_receive(location, event, now);
@@ -532,7 +518,7 @@ void location_message(struct trace_location *location, const struct message_call
             write_receive(location, record, now);
             break;
         case RECORD_SEND_DONE:
-            write_sent(location, call->requests[i], now);
+            request_write(location, OTF2_EvtWriter_MpiIsendComplete, call->requests[i], now);
             break;
         case RECORD_RECV_DONE:
             write_received(location, record, call->requests[i], now);

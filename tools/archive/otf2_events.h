@@ -80,8 +80,8 @@ struct trace_location {
 
 /* Before the first call, once the rest is set. */
 void location_begin(struct trace_location *location);
-void location_enter(struct trace_location *location, const struct traced_call *call);
-void location_leave(struct trace_location *location, const struct traced_call *call);
+void location_enter(void *location, const struct traced_call *call);
+void location_leave(void *location, const struct traced_call *call);
 /* Writes both, for a call without nested calls. */
 void location_call(struct trace_location *location, const struct traced_call *call);
 /* A call that sends, receives, posts or completes messages, and nothing else. */

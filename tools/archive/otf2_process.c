@@ -219,19 +219,9 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     return 0;
 }
 
-static void location_call_enter(void *location, const struct traced_call *call)
-{
-    location_enter(location, call);
-}
-
-static void location_call_leave(void *location, const struct traced_call *call)
-{
-    location_leave(location, call);
-}
-
 static void lane_write(struct lane *lane)
 {
-    nest_write(&lane->nest, &lane->location, location_call_enter, location_call_leave);
+    nest_write(&lane->nest, &lane->location, location_enter, location_leave);
 }
 
 /* Called now and then: updates the progress, and returns -1 if the work is to stop. */

@@ -5,7 +5,6 @@
 #include <otf2/OTF2_MPI_Collectives.h>
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 #include "base/age.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 
 bool age_read(const char *text, double *seconds)

@@ -1,5 +1,7 @@
 #include "base/keytable.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { FIRST_CAPACITY = 64 };
@@ -75,7 +77,7 @@ static int key_order(const void *one, const void *other)
 {
     const struct keyed *a = *(struct keyed *const *)one, *b = *(struct keyed *const *)other;
     int place = a->key[0] == b->key[0];
-    return (a->key[place] > b->key[place]) - (a->key[place] < b->key[place]);
+    return ORDER(a->key[place], b->key[place]);
 }
 
 struct keyed **keytable_sorted(const struct keytable *table)

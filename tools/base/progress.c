@@ -1,20 +1,14 @@
 #include "base/progress.h"
 
+#include "base/systemclock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define INTERVAL_NS UINT64_C(200000000)
 #define SETTLED_NS UINT64_C(1000000000)
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* The line is only for a reader at the terminal, so a failed write does not matter. */
 static void progress_draw(const char *text)
@@ -26,7 +20,7 @@ static void progress_draw(const char *text)
 void progress_begin(struct progress *progress, uint64_t total, bool wanted)
 {
     bool shown = wanted && total && isatty(STDERR_FILENO);
-    uint64_t now = now_ns();
+    uint64_t now = monotonic_ns();
     *progress = (struct progress){.total = total, .begin_ns = now, .next_ns = shown ? now + INTERVAL_NS : UINT64_MAX};
 }
 
@@ -54,7 +48,7 @@ void progress_add(struct progress *progress, uint64_t records)
     uint64_t due = __atomic_load_n(&progress->next_ns, __ATOMIC_RELAXED);
     if (due == UINT64_MAX)
         return;
-    uint64_t now = now_ns();
+    uint64_t now = monotonic_ns();
     if (now < due || !__atomic_compare_exchange_n(&progress->next_ns, &due, now + INTERVAL_NS, false, __ATOMIC_RELAXED,
                                                   __ATOMIC_RELAXED))
         return; /* another thread draws */

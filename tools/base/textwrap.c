@@ -25,3 +25,14 @@ void text_wrap(const char *text, unsigned indent, FILE *out)
     }
     fprintf(out, "%s\n", text);
 }
+
+const char *text_cut(char *text, size_t columns, const char *dots)
+{
+    size_t end = columns - strlen(dots);
+    if (strlen(text) <= columns)
+        return text;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    strcpy(text + end, dots);
+    return text;
+}

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <langinfo.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -14,8 +14,6 @@
 #include "job/rundir.h"
 #include "job/summarysums.h"
 #include "reader/runmap.h"
-#include "writer/run.h"
-#include "writer/spool.h"
 #include "summary/summary.h"
 #include "symbols/sitenames.h"
 
@@ -27,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct work {

@@ -12,7 +12,6 @@
 #include "writer/room.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -11,8 +11,6 @@
 #include "base/spools.h"
 #include "format/label.h"
 #include "reader/regularfile.h"
-#include "summary/summary.h"
-#include "symbols/storednames.h"
 #include "writer/spool.h"
 
 #include <dirent.h>
@@ -23,7 +21,6 @@
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

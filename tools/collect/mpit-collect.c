@@ -357,7 +357,7 @@ int main(int argc, char *argv[])
     int failed = 0;
     surroundings_leave();
     packed_enable();
-    run_dir_totals(); /* it moves sections */
+    run_dir_choice.totals = true; /* it moves sections */
     if (request.drain)
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++)

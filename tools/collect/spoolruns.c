@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/processes.h"
 #include "base/text.h"
-#include "collect/drain.h"
 #include "base/processlife.h"
 #include "jobfile/drained.h"
 #include "writer/room.h"
@@ -172,9 +171,7 @@ static int run_order(const void *one, const void *other)
 {
     const struct run_header *a = &((const struct spool_run *)one)->reader.header;
     const struct run_header *b = &((const struct spool_run *)other)->reader.header;
-    if (a->job != b->job)
-        return a->job > b->job ? 1 : -1;
-    return run_rank(a) != run_rank(b) ? (run_rank(a) > run_rank(b) ? 1 : -1) : (a->pid > b->pid) - (a->pid < b->pid);
+    return ORDER(a->job, b->job) ?: ORDER(run_rank(a), run_rank(b)) ?: ORDER(a->pid, b->pid);
 }
 
 int spool_runs_open(struct spool_runs *runs, const struct spool *spool, size_t *others)

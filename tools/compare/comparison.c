@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/spelling.h"
 #include "findings/findings.h"
-#include "report/summary_sites.h"
 #include "summary/efficiency.h"
 #include "symbols/siteplaces.h"
 
@@ -153,12 +152,6 @@ static void comparison_run_add(struct builder *builder, const struct summary *su
 
 /* ---- sets -------------------------------------------------------------------------------------------------------- */
 
-static int by_value(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-    return a < b ? -1 : a > b;
-}
-
 /* A run without the row has the value 0. */
 static bool run_set_make(struct compared_set *set, const struct comparison_row *row, unsigned first, unsigned runs,
                          enum comparison_value value)
@@ -170,7 +163,7 @@ static bool run_set_make(struct compared_set *set, const struct comparison_row *
         values[i] = row->values[(first + i) * VALUE_KINDS + value];
         set->runs += row->has[first + i];
     }
-    qsort(values, runs, sizeof *values, by_value);
+    qsort(values, runs, sizeof *values, double_order);
     set->least = values[0];
     set->most = values[runs - 1];
     set->median = (values[(runs - 1) / 2] + values[runs / 2]) / 2;
@@ -193,7 +186,7 @@ static int by_change(const void *one, const void *other)
     if (a->kind == COMPARED_EFFICIENCY && b->kind == COMPARED_EFFICIENCY) /* the product first */
         return strcmp(b->name, a->name);
     double x = change_of(a), y = change_of(b);
-    return x != y ? (x < y ? 1 : -1) : strcmp(a->name, b->name);
+    return ORDER(y, x) ?: strcmp(a->name, b->name);
 }
 
 int comparison_make(struct comparison *comparison, const struct summary *const *summaries, unsigned old, unsigned new)

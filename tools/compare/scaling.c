@@ -1,5 +1,7 @@
 #include "compare/scaling.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,19 +10,13 @@ enum { FIGURES = 4 }; /* of a run that have a median */
 static int by_ranks(const void *one, const void *other)
 {
     const struct scaling_run *a = one, *b = other;
-    return a->ranks < b->ranks ? -1 : a->ranks > b->ranks;
-}
-
-static int by_size(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-    return a < b ? -1 : a > b;
+    return ORDER(a->ranks, b->ranks);
 }
 
 /* A figure that one run lacks has no median. */
 static double median_of(double *values, size_t count)
 {
-    qsort(values, count, sizeof *values, by_size);
+    qsort(values, count, sizeof *values, double_order);
     return values[0] < 0 ? -1 : (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 

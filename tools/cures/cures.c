@@ -1,5 +1,6 @@
 #include "cures/cures.h"
 
+#include "base/array.h"
 #include "cures/passfigures.h"
 #include "placement/placement.h"
 #include "summary/hostload.h"
@@ -7,7 +8,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of the run: a smaller gain is no finding. */
 #define LEAST_GAIN 0.02
@@ -68,7 +68,7 @@ struct excess {
 static int by_excess(const void *one, const void *other)
 {
     double a = ((const struct excess *)one)->ns, b = ((const struct excess *)other)->ns;
-    return a < b ? 1 : a > b ? -1 : 0;
+    return ORDER(b, a);
 }
 
 static void segments_sort(struct cure_search *search)

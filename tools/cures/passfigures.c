@@ -1,5 +1,7 @@
 #include "cures/passfigures.h"
 
+#include "base/array.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +16,6 @@
 #define EXPLAINED 0.5
 
 enum { QUARTERS = 4, DRIFT_LEAST = 12 };
-
-static int double_order(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-    return (a > b) - (a < b);
-}
 
 /* Sorts the list. */
 static double median_take(double *list, size_t count)

@@ -4,7 +4,6 @@
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 #include "summary/summaryphases.h"
-#include "summary/summarycounters.h"
 #include "summary/summarysites.h"
 #include "figures/variables.h"
 #include "summarysql.h"
@@ -12,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct database *job_row_begin(struct database_job *job, enum database_table table)
 {

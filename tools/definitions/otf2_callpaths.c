@@ -2,9 +2,9 @@
 
 #include "base/array.h"
 #include "base/keytable.h"
+#include "base/text.h"
 #include "calls.h"
 #include "report/callplaces.h"
-#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdio.h>

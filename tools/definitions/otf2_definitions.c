@@ -1,7 +1,6 @@
 #include "definitions/otf2_definitions.h"
 
 #include "format/label.h"
-#include "archive/otf2_events.h"
 #include "archive/otf2_io.h"
 #include "definitions/otf2_callpaths.h"
 #include "definitions/otf2_numbers.h"

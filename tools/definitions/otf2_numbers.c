@@ -3,7 +3,6 @@
 #include "archive/otf2_events.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * The words of a set:

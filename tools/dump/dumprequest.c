@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { THREADS_MOST = 4096 };
 enum {
@@ -74,28 +73,19 @@ static const struct command_line command_line = {
 /* Handles an option that selects a part. Returns false for other options. */
 static bool selection_option(struct selection *selection, int option, const char *text)
 {
-    static const char *const names[] = {"ranks", "window", "comm", "functions"}; /* from OPTION_RANKS */
+    static const struct {
+        const char *name;
+        int (*select)(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+    } parts[] = {{"ranks", selection_ranks},
+                 {"window", selection_window},
+                 {"comm", selection_comm},
+                 {"functions", selection_functions}}; /* from OPTION_RANKS */
     char problem[SELECT_PROBLEM_BYTES] = "";
-    int result = 0;
-    switch (option) {
-    case OPTION_RANKS:
-        result = selection_ranks(selection, text, problem);
-        break;
-    case OPTION_WINDOW:
-        result = selection_window(selection, text, problem);
-        break;
-    case OPTION_COMM:
-        result = selection_comm(selection, text, problem);
-        break;
-    case OPTION_FUNCTIONS:
-        result = selection_functions(selection, text, problem);
-        break;
-    default:
+    if (option < OPTION_RANKS || option > OPTION_FUNCTIONS)
         return false;
-    }
-    if (result != 0)
+    if (parts[option - OPTION_RANKS].select(selection, text, problem) != 0)
         usage_reject("%s", problem);
-    selection_describe(selection, names[option - OPTION_RANKS], text);
+    selection_describe(selection, parts[option - OPTION_RANKS].name, text);
     return true;
 }
 

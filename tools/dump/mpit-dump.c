@@ -8,7 +8,6 @@
 #include "archive/archive.h"
 #include "database/database_write.h"
 #include "format/packedrun.h"
-#include "job/join.h"
 #include "dump/dumprequest.h"
 #include "dump/eventcsv.h"
 #include "dump/eventlist.h"
@@ -33,13 +32,11 @@
 #include "archive/team.h"
 #include "job/timeline.h"
 #include "dump/traceevents.h"
-#include "base/units.h"
 
 #include <err.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
@@ -134,7 +131,7 @@ static bool analysis_show(struct analysis *analysis, const struct run_job *job, 
         return false;
     if (!as_json)
         sensitivity_print(&sensitivity, stdout);
-    *json = as_json ? analysis_json(analysis) : NULL;
+    *json = as_json ? analysis_json(analysis, false) : NULL;
     return !as_json || (*json && json_object_set_new(*json, "network", sensitivity_json(&sensitivity)) == 0);
 }
 
@@ -428,7 +425,7 @@ int main(int argc, char *argv[])
     if (team->mpi && request.mode != MODE_OTF2)
         usage_reject("this program runs under MPI and only writes archives (--otf2 DIR); use mpit-dump for all else");
     if (request.any_owner)
-        run_dir_any_owner();
+        run_dir_choice.any_owner = true;
     if (request.unnamed && team->rank == 0)
         warnx("this is the newest run here, %s", request.run);
     if (request.mode == MODE_OTF2) {
@@ -444,10 +441,10 @@ int main(int argc, char *argv[])
         return status;
     }
     if (request.mode <= MODE_JSON && !selection_is_given(&request.selection))
-        run_dir_brief();
+        run_dir_choice.brief = true;
     if (request.mode == MODE_CRASH) {
-        run_dir_no_figures();
-        run_dir_look(ward_note);
+        run_dir_choice.no_figures = true;
+        run_dir_choice.look = ward_note;
     }
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);

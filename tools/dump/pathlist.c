@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <limits.h>
-#include <stdlib.h>
 
 static json_t *pathlist_line_json(const struct symbol_line *line)
 {

@@ -6,7 +6,6 @@
 #include "profile/profile.h"
 
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

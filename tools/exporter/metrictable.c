@@ -5,7 +5,6 @@
 #include "format/counter.h"
 #include "format/label.h"
 
-#include <ctype.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/systemclock.h"
 #include "format/label.h"
-#include "live/livefind.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include "exporter/observation.h"
 
 #include "figures/figures.h"
-#include "format/counter.h"
 #include "format/label.h"
 
 #include <stdlib.h>

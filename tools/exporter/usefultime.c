@@ -1,16 +1,12 @@
 #include "exporter/usefultime.h"
 
+#include "base/number.h"
 #include "base/pair.h"
 #include "figures/figures.h"
 
 #include <string.h>
 
 enum { ATTEMPTS = 4, CALLS_MOST = 1024 };
-
-static uint64_t growth(uint64_t now, uint64_t before)
-{
-    return now > before ? now - before : 0;
-}
 
 /* These calls lie outside of the run time. */
 static bool is_end_of_run(const char *call)
@@ -55,7 +51,7 @@ static uint64_t mpi_ns_read(struct live_process *process, struct live_thread *th
         if (ends_ns_read(run) == ends)
             break;
     }
-    return growth(live_between(process, 0, ticks), ends) + under_way;
+    return less(live_between(process, 0, ticks), ends) + under_way;
 }
 
 static uint64_t run_ns_read(const struct live_process *process)
@@ -64,7 +60,7 @@ static uint64_t run_ns_read(const struct live_process *process)
     uint64_t end = header->finalize_ticks ? header->finalize_ticks : process->now_ticks;
     uint64_t all = live_between(process, header->init_ticks, end);
     uint64_t off_ns = live_between(process, 0, run_off_ticks(header, end));
-    return growth(all, off_ns);
+    return less(all, off_ns);
 }
 
 void useful_time_take(struct useful_time *time, struct live_process *process, struct live_thread *threads)
@@ -76,11 +72,11 @@ void useful_time_take(struct useful_time *time, struct live_process *process, st
         return;
     uint64_t run_ns = run_ns_read(process);
     uint64_t more = alive > time->seen_threads ? alive : time->seen_threads;
-    uint64_t run = growth(run_ns, time->seen_run_ns), mpi = growth(mpi_ns, time->seen_mpi_ns) / (more ? more : 1);
+    uint64_t run = less(run_ns, time->seen_run_ns), mpi = less(mpi_ns, time->seen_mpi_ns) / (more ? more : 1);
     if (run_reader_is_torn(&process->run))
         return;
     time->run_ns += run;
-    time->useful_ns += growth(run, mpi);
+    time->useful_ns += less(run, mpi);
     time->seen_run_ns += run;
     time->seen_mpi_ns = mpi_ns;
     time->seen_threads = alive;

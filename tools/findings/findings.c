@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "findings/findings_rules.h"
 
+#include "base/array.h"
 #include "base/units.h"
 #include "calls.h"
 #include "report/summary_sites.h"
@@ -206,7 +207,7 @@ static int by_cost(const void *one, const void *other)
     const struct finding *a = one, *b = other;
     if (a->note != b->note)
         return b->note - a->note;
-    return a->seconds < b->seconds ? 1 : a->seconds > b->seconds ? -1 : strcmp(a->rule, b->rule);
+    return ORDER(b->seconds, a->seconds) ?: strcmp(a->rule, b->rule);
 }
 
 /* Adds a finding of a replay. */

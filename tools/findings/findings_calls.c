@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The least number of calls of a rank that are many, and sizes that are small. */
 enum { MANY_CALLS = 100, MANY_BARRIERS = 10 };

@@ -5,47 +5,27 @@
 #include "report/summary_openmp.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
-/* Idle time of all threads of a rank, and what the place of a region has of it. */
+/* Idle time of all threads of a rank, and what the place of a region has of it: where it is in both. */
 struct idle {
-    uint64_t (*of_row)(const struct row_openmp *row);
-    uint64_t (*of_site)(const struct summary_site *site);
+    size_t in_row, in_site;
 };
 
-static uint64_t serial_row(const struct row_openmp *row)
-{
-    return row->serial_ns;
-}
+#define IDLE(of_row, of_site)                                                                                          \
+    {                                                                                                                  \
+        offsetof(struct summary_row, openmp.of_row), offsetof(struct summary_site, of_site)                            \
+    }
 
-static uint64_t serial_site(const struct summary_site *site)
+static uint64_t idle_ns(const void *is, size_t place)
 {
-    return site->serial_ns;
-}
-
-static uint64_t imbalance_row(const struct row_openmp *row)
-{
-    return row->imbalance_ns;
-}
-
-static uint64_t imbalance_site(const struct summary_site *site)
-{
-    return site->stall_ns;
-}
-
-static uint64_t overhead_row(const struct row_openmp *row)
-{
-    return row->overhead_ns;
-}
-
-static uint64_t overhead_site(const struct summary_site *site)
-{
-    return site->overhead_ns;
+    return *(const uint64_t *)((const char *)is + place);
 }
 
 /* By how much it would be outside of MPI for a shorter time. */
 static double saved_of(const struct summary_row *row, struct idle idle)
 {
-    return row->openmp.threads > 1 ? seconds_of(idle.of_row(&row->openmp)) / (double)row->openmp.threads : 0;
+    return row->openmp.threads > 1 ? seconds_of(idle_ns(row, idle.in_row)) / (double)row->openmp.threads : 0;
 }
 
 /* The rank that has most of it. NULL: none, or it costs too little. */
@@ -82,7 +62,8 @@ static void idle_region_append(const struct facts *facts, struct finding *findin
     const struct summary_site *most = NULL;
     char place[SITE_PLACE_BYTES];
     for (uint64_t i = 0; i < sites->count; i++)
-        if (idle.of_site(&sites->list[i]) && (!most || idle.of_site(&sites->list[i]) > idle.of_site(most)))
+        if (idle_ns(&sites->list[i], idle.in_site) &&
+            (!most || idle_ns(&sites->list[i], idle.in_site) > idle_ns(most, idle.in_site)))
             most = &sites->list[i];
     if (most && most->frame_count)
         finding_append(finding, ", most %s the region at %.*s", word, PLACE_TEXT_BYTES,
@@ -100,7 +81,7 @@ static bool teams_differ(const struct summary_row *row)
 
 bool find_serial_part(struct facts *facts, struct finding *finding)
 {
-    const struct idle idle = {serial_row, serial_site};
+    const struct idle idle = IDLE(serial_ns, serial_ns);
     const struct summary_row *row = idle_row_find(facts, idle, finding);
     char alone[UNIT_TEXT_BYTES];
     if (!row || teams_differ(row))
@@ -116,7 +97,7 @@ bool find_serial_part(struct facts *facts, struct finding *finding)
 
 bool find_openmp_imbalance(struct facts *facts, struct finding *finding)
 {
-    const struct idle idle = {imbalance_row, imbalance_site};
+    const struct idle idle = IDLE(imbalance_ns, stall_ns);
     const struct summary_row *row = idle_row_find(facts, idle, finding);
     char mean[UNIT_TEXT_BYTES];
     if (!row ||
@@ -131,7 +112,7 @@ bool find_openmp_imbalance(struct facts *facts, struct finding *finding)
 
 bool find_openmp_overhead(struct facts *facts, struct finding *finding)
 {
-    const struct idle idle = {overhead_row, overhead_site};
+    const struct idle idle = IDLE(overhead_ns, overhead_ns);
     const struct summary_row *row = idle_row_find(facts, idle, finding);
     char mean[UNIT_TEXT_BYTES];
     if (!row)

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* A hot spot receives so many times as much as the others on average. */
 enum { HOT_TIMES = 3 };

@@ -2,7 +2,6 @@
 
 #include "base/array.h"
 #include "calls.h"
-#include "figures/fold.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,17 +58,11 @@ static int times_add(struct times *times, uint64_t ticks)
     return 0;
 }
 
-static int ticks_order(const void *one, const void *other)
-{
-    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-    return (a > b) - (a < b);
-}
-
 static void times_sort(struct times *times)
 {
     if (!times->unordered)
         return; /* and not written: there is one for each pair of ranks, and most have no message and use no memory */
-    qsort(times->list, times->count, sizeof *times->list, ticks_order);
+    qsort(times->list, times->count, sizeof *times->list, uint64_order);
     times->unordered = false;
 }
 

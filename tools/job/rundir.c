@@ -1,5 +1,6 @@
 #include "job/rundir.h"
 
+#include "base/array.h"
 #include "base/systemclock.h"
 #include "base/text.h"
 #include "format/packedrun.h"
@@ -91,11 +92,7 @@ static int run_rank_order(const void *one, const void *other)
 {
     const struct run_header *a = &((const struct run_reader *)one)->header;
     const struct run_header *b = &((const struct run_reader *)other)->header;
-    if (a->world_rank != b->world_rank)
-        return a->world_rank < b->world_rank ? -1 : 1;
-    if (run_rank(a) != run_rank(b))
-        return run_rank(a) < run_rank(b) ? -1 : 1;
-    return (a->pid > b->pid) - (a->pid < b->pid);
+    return ORDER(a->world_rank, b->world_rank) ?: ORDER(run_rank(a), run_rank(b)) ?: ORDER(a->pid, b->pid);
 }
 
 bool run_trace_is_brief(const struct run_header *header)

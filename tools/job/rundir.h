@@ -81,7 +81,7 @@ struct run_dir {
     void *processes; /* those that were read, by identity (run_identity), likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    bool brief;               /* there are so many files that run_dir_brief holds */
+    bool brief;               /* there are so many files that the choice of this name holds */
     bool named;               /* one named file, which is accepted with any owner */
     uid_t owner;              /* of the directory */
     size_t foreign;           /* files that were left out for their owners */
@@ -95,24 +95,21 @@ struct run_dir {
     size_t note_count;
 };
 
-/*
- * A file is left out, and is a problem, if its owner is not the directory's owner, the caller, or root. In a directory
- * that many users may write, another user may have put it there. After this call such files are accepted.
- */
-void run_dir_any_owner(void);
-
-/*
- * After this call, of very many files only the headers are kept, once their figures were summed: files of processes that
- * have ended, without a trace and samples. run_job_file opens such a file again. For tools that show summaries.
- */
-void run_dir_brief(void);
-/* After this call, job files with a total are not opened any further: the total says which processes there are. For tools
- * that move sections. */
-void run_dir_totals(void);
-/* After this call, summaries only say which processes there are. For tools that show no summary. */
-void run_dir_no_figures(void);
-/* After this call, `look` sees each run file when it was opened. So a tool need not wake very many files again. */
-void run_dir_look(void (*look)(struct run_reader *file));
+/* How directories are opened from now on. */
+extern struct run_dir_choice {
+    /* A file is left out, and is a problem, if its owner is not the directory's owner, the caller, or root. In a directory
+     * that many users may write, another user may have put it there. true: such files are accepted. */
+    bool any_owner;
+    /* Of very many files only the headers are kept, once their figures were summed: files of processes that have ended,
+     * without a trace and samples. run_job_file opens such a file again. For tools that show summaries. */
+    bool brief;
+    /* Job files with a total are not opened any further: the total says which processes there are. For tools that move
+     * sections. */
+    bool totals;
+    bool no_figures; /* summaries only say which processes there are. For tools that show no summary */
+    /* NULL, or sees each run file when it was opened. So a tool need not wake very many files again. */
+    void (*look)(struct run_reader *file);
+} run_dir_choice;
 
 /*
  * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases

@@ -1,5 +1,7 @@
 #include "job/runjobs.h"
 
+#include "base/array.h"
+
 #include <search.h>
 #include <stdlib.h>
 
@@ -12,7 +14,7 @@ struct job_place {
 static int job_place_order(const void *one, const void *other)
 {
     const struct job_place *a = one, *b = other;
-    return (a->job > b->job) - (a->job < b->job);
+    return ORDER(a->job, b->job);
 }
 
 struct run_job *run_job_numbered(struct run_dir *dir, uint64_t number)

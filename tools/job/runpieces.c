@@ -1,6 +1,6 @@
 #include "job/runpieces.h"
 
-#include "base/text.h"
+#include "base/array.h"
 #include "base/username.h"
 #include "base/spools.h"
 #include "format/label.h"
@@ -39,37 +39,11 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-static bool any_owner, brief, no_figures, totals;
-static void (*file_look)(struct run_reader *file);
-
-void run_dir_brief(void)
-{
-    brief = true;
-}
-
-void run_dir_totals(void)
-{
-    totals = true;
-}
-
-void run_dir_no_figures(void)
-{
-    no_figures = true;
-}
-
-void run_dir_look(void (*look)(struct run_reader *file))
-{
-    file_look = look;
-}
-
-void run_dir_any_owner(void)
-{
-    any_owner = true;
-}
+struct run_dir_choice run_dir_choice;
 
 static bool owner_is_trusted(const struct run_dir *dir, uid_t owner)
 {
-    return any_owner || owner == dir->owner || owner == geteuid() || owner == 0;
+    return run_dir_choice.any_owner || owner == dir->owner || owner == geteuid() || owner == 0;
 }
 
 /* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
@@ -129,15 +103,9 @@ struct known_process {
     struct run_piece piece; /* its path belongs to a piece of a job */
 };
 
-static int identity_order(const void *one, const void *other)
-{
-    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-    return (a > b) - (a < b);
-}
-
 static const struct known_process *process_known(const struct run_dir *dir, uint64_t process)
 {
-    struct known_process *const *found = tfind(&process, &dir->processes, identity_order);
+    struct known_process *const *found = tfind(&process, &dir->processes, uint64_order);
     return found ? *found : NULL;
 }
 
@@ -169,7 +137,7 @@ static void process_note(struct run_dir *dir, uint64_t process, const struct run
     struct known_process *copy = malloc(sizeof *copy), **found = NULL;
     if (copy) {
         *copy = (struct known_process){process, job->pieces[job->piece_count - 1]};
-        found = tsearch(copy, &dir->processes, identity_order);
+        found = tsearch(copy, &dir->processes, uint64_order);
     }
     if (!found)
         err(1, "no memory");
@@ -216,8 +184,9 @@ static bool drained_add(struct run_dir *dir, const struct run_header *header, co
 {
     char whole[64];
     const uint64_t process = run_identity(header);
-    int fd =
-        totals ? -1 : drained_run_open(header, path, &dir->busy); /* who moves sections has the lock of the spool */
+    int fd = run_dir_choice.totals
+                 ? -1
+                 : drained_run_open(header, path, &dir->busy); /* who moves sections has the lock of the spool */
     if (fd < 0)
         return false;
     dir->unnamed = array_enlarge(dir->unnamed, dir->unnamed_count, sizeof *dir->unnamed);
@@ -262,9 +231,9 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
         run_reader_close(&reader);
         return PIECE_KNOWN;
     }
-    summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
-    if (file_look)
-        file_look(&reader);
+    summary_sums_add_file(summary_sums_of(&job->sums), &reader, !run_dir_choice.no_figures);
+    if (run_dir_choice.look)
+        run_dir_choice.look(&reader);
     if (file_is_parked(dir, header))
         run_reader_park(&reader);
     else
@@ -364,7 +333,7 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
     uint64_t number = 0; /* of that job: a later one may move the array */
     bool torn = index->cut;
     size_t known = 0;
-    dir->brief = dir->brief || (brief && index->count >= BRIEF_LEAST);
+    dir->brief = dir->brief || (run_dir_choice.brief && index->count >= BRIEF_LEAST);
     for (size_t i = 0; i < index->count; i++) {
         const struct section_entry *entry = &index->list[i];
         struct run_job *job = NULL;
@@ -463,7 +432,7 @@ static void file_add(struct run_dir *dir, char *path)
     case JOB_INDEX_READ:
         break;
     }
-    if (owner_check(dir, path, index.owner) && (!totals || !total_add(dir, &file, &index))) {
+    if (owner_check(dir, path, index.owner) && (!run_dir_choice.totals || !total_add(dir, &file, &index))) {
         sections_add(dir, &file, &index);
         dir->vanished = dir->vanished || (index.cut && is_young(path)); /* somebody may be writing it */
         if (index.cut)
@@ -497,7 +466,7 @@ static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
     int count = scandir(path, &entries, entry_wanted, entry_order);
-    dir->brief = brief && count >= BRIEF_LEAST;
+    dir->brief = run_dir_choice.brief && count >= BRIEF_LEAST;
     for (int i = 0; i < count; i++) {
         char *file = piece_path(path, entries[i]->d_name);
         file_add(dir, file);

@@ -4,9 +4,6 @@
 #include "base/units.h"
 #include "settings/filter.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <err.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A damaged file may claim more. */

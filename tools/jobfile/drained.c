@@ -54,9 +54,7 @@ static int drained_order(const void *one, const void *other)
     const struct chunk_header *b = &((const struct drained_chunk *)other)->head;
     if (a->kind != b->kind)
         return a->kind == CHUNK_IMAGE ? -1 : 1;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    return (place_in_order(a) > place_in_order(b)) - (place_in_order(a) < place_in_order(b));
+    return ORDER(a->thread, b->thread) ?: ORDER(place_in_order(a), place_in_order(b));
 }
 
 void drained_path(const char *output, const char *name, char path[PATH_MAX])

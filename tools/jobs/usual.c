@@ -4,10 +4,7 @@
 #include "job/jsonvalue.h"
 #include "jobs/joblist.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum figure_form { FORM_SECONDS, FORM_SHARE, FORM_COUNT, FORM_BYTES };
 static const struct {

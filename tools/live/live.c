@@ -242,10 +242,7 @@ static void seen_forget(struct live_finder *finder, uint64_t now_ns)
 static int process_order(const void *one, const void *other)
 {
     const struct live_process *a = one, *b = other;
-    int32_t rank = run_rank(&a->run.header), other_rank = run_rank(&b->run.header);
-    if (rank != other_rank)
-        return rank < other_rank ? -1 : 1;
-    return (a->run.header.pid > b->run.header.pid) - (a->run.header.pid < b->run.header.pid);
+    return ORDER(run_rank(&a->run.header), run_rank(&b->run.header)) ?: ORDER(a->run.header.pid, b->run.header.pid);
 }
 
 static uint64_t job_begin(const struct live_job *job)
@@ -259,11 +256,8 @@ static uint64_t job_begin(const struct live_job *job)
 
 static int job_order(const void *one, const void *other)
 {
-    uint64_t a = job_begin(one), b = job_begin(other);
-    if (a != b)
-        return a < b ? -1 : 1;
-    const struct live_job *left = one, *right = other;
-    return (left->job > right->job) - (left->job < right->job);
+    const struct live_job *a = one, *b = other;
+    return ORDER(job_begin(a), job_begin(b)) ?: ORDER(a->job, b->job);
 }
 
 static void jobs_release(struct live *live)

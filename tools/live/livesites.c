@@ -1,5 +1,6 @@
 #include "live/livesites.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "summary/summarysites.h"
 
@@ -77,7 +78,7 @@ static bool may_be_beat(const struct live_site *site, size_t ranks)
 static int by_least(const void *one, const void *other)
 {
     const struct live_site *a = *(const struct live_site *const *)one, *b = *(const struct live_site *const *)other;
-    return (a->least > b->least) - (a->least < b->least);
+    return ORDER(a->least, b->least);
 }
 
 /* Of beats in the order of their counts: the one whose equals have most calls together. The last one stays if its equals have half

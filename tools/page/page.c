@@ -1,5 +1,6 @@
 #include "page/page.h"
 
+#include "base/array.h"
 #include "format/label.h"
 #include "base/outputfile.h"
 #include "placement/placement.h"
@@ -64,7 +65,7 @@ static const char *sorted_by; /* qsort has no place for it */
 static int page_entry_order(const void *one, const void *other)
 {
     json_int_t a = entry_amount(*(json_t *const *)one, sorted_by), b = entry_amount(*(json_t *const *)other, sorted_by);
-    return (a < b) - (a > b);
+    return ORDER(b, a);
 }
 
 int page_list_cut(json_t *object, const char *name, const char *key, size_t most)

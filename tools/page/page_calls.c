@@ -1,5 +1,6 @@
 #include "page/page_calls.h"
 
+#include "base/array.h"
 #include "page/page.h"
 #include "page/page_places.h"
 
@@ -18,13 +19,8 @@ int page_calls_open(struct page_calls *calls, const struct run_job *job)
 static int length_order(const void *one, const void *other)
 {
     const struct page_call *a = one, *b = other;
-    if (a->ns != b->ns)
-        return a->ns > b->ns ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    int order = ORDER(b->ns, a->ns) ?: ORDER(a->begin_ns, b->begin_ns);
+    return order ?: ORDER(a->rank, b->rank) ?: ORDER(a->thread, b->thread);
 }
 
 static void calls_cut(struct page_calls *calls)
@@ -48,11 +44,7 @@ void page_calls_add(struct page_calls *calls, const struct page_call *call)
 static int page_call_order(const void *one, const void *other)
 {
     const struct page_call *a = one, *b = other;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->begin_ns, b->begin_ns) ?: ORDER(a->thread, b->thread);
 }
 
 /* Returns the number of a function in the list, which gets it if it is new. */

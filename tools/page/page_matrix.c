@@ -6,7 +6,6 @@
 #include "placement/peers.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct matrix_pair {
     struct keyed keyed; /* row of the sender, row of the receiver */

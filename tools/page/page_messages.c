@@ -1,5 +1,6 @@
 #include "page/page_messages.h"
 
+#include "base/array.h"
 #include "page/page.h"
 
 #include <stdlib.h>
@@ -17,9 +18,7 @@ int page_messages_open(struct page_messages *messages)
 static int wait_order(const void *one, const void *other)
 {
     const struct page_message *a = one, *b = other;
-    if (a->waited_ns != b->waited_ns)
-        return a->waited_ns > b->waited_ns ? -1 : 1;
-    return (a->number > b->number) - (a->number < b->number);
+    return ORDER(b->waited_ns, a->waited_ns) ?: ORDER(a->number, b->number);
 }
 
 static void messages_cut(struct page_messages *messages)
@@ -67,7 +66,7 @@ void page_messages_add(struct page_messages *messages, const struct analysis_flo
 static int by_number(const void *one, const void *other)
 {
     const struct page_message *a = one, *b = other;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return ORDER(a->number, b->number);
 }
 
 static json_t *message_json(const struct page_message *message)

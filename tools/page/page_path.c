@@ -1,5 +1,6 @@
 #include "page/page_path.h"
 
+#include "base/array.h"
 #include "page/page.h"
 
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static bool is_of_operation(enum wait_pattern pattern)
 static int by_wait(const void *one, const void *other)
 {
     uint64_t a = (*(struct path_turn *const *)one)->waited_ns, b = (*(struct path_turn *const *)other)->waited_ns;
-    return (a < b) - (a > b);
+    return ORDER(b, a);
 }
 
 /* Removes all but the longest. */

@@ -48,8 +48,7 @@ static json_t *profile_name_number(struct flame *flame, const struct frame *fram
 static int flame_order(const void *one, const void *other)
 {
     const struct profile_node *a = *(struct profile_node *const *)one, *b = *(struct profile_node *const *)other;
-    int names = strcmp(a->frame->name, b->frame->name);
-    return names ? names : (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
+    return strcmp(a->frame->name, b->frame->name) ?: ORDER(a->frame->number, b->frame->number);
 }
 
 static void flame_walk(struct flame *flame, const struct profile_node *parent, unsigned depth);

@@ -10,7 +10,6 @@
 #include "summary/summary.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum rank_figure {
     FIGURE_THREADS,

@@ -3,13 +3,13 @@
 
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "base/array.h"
 #include "cures/tracefigures.h"
 #include "page/page_messages.h"
 #include "page/page_path.h"
 #include "page/page_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The waits of all ranks at a place for a place of any rank. */
 struct place_wait {
@@ -35,9 +35,7 @@ struct place_waits {
 static int place_wait_order(const void *one, const void *other)
 {
     const struct place_wait *a = one, *b = other;
-    if (a->ns != b->ns)
-        return a->ns < b->ns ? 1 : -1;
-    return a->key < b->key ? -1 : a->key > b->key;
+    return ORDER(b->ns, a->ns) ?: ORDER(a->key, b->key);
 }
 
 /* Adds the records first..end, which have one key. They are sorted by the waiting rank. */
@@ -205,7 +203,7 @@ json_t *page_analysis(const struct run_job *job)
         int opened =
             analysis_open_watched(analysis, job->files, job->file_count, page_selection(job), job->names, &watch);
         bool joined = opened != 0 || analysis_join_samples(analysis, job) == 0;
-        json = !joined ? NULL : opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
+        json = !joined ? NULL : opened == 0 ? analysis_json(analysis, true) : page_unknown(analysis->report.error);
         if (opened == 0 && json && analysis->has_times && places_put(json, analysis, job->summary) != 0) {
             json_decref(json);
             json = NULL;

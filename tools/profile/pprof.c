@@ -1,6 +1,7 @@
 #include "profile/pprof.h"
 
 #include "base/keytable.h"
+#include "base/array.h"
 #include "definitions/otf2_strings.h"
 #include "format/label.h"
 
@@ -96,9 +97,7 @@ static uint64_t location_of(struct writing *w, const struct stack_frame *frame, 
 static int stack_order(const void *one, const void *other)
 {
     const struct stack *a = one, *b = other;
-    if (a->key_count != b->key_count)
-        return a->key_count < b->key_count ? -1 : 1;
-    return memcmp(a->key, b->key, a->key_count * sizeof *a->key);
+    return ORDER(a->key_count, b->key_count) ?: memcmp(a->key, b->key, a->key_count * sizeof *a->key);
 }
 
 static void label_set(struct writing *w, struct stack *stack, int at, const char *key, const char *value)

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const state_keys[PROFILE_STATES] = {"not_in_mpi", "work",       "stall_send", "stall_recv",
                                                        "stall_coll", "stall_wait", "stall_other"};

@@ -1,5 +1,6 @@
 /* The profile as text. */
 #include "format/label.h"
+#include "base/array.h"
 #include "profile/profile.h"
 #include "symbols/symbols.h"
 #include "base/units.h"
@@ -112,22 +113,24 @@ static void states_print(const struct profile *profile, FILE *out)
 static int profile_call_order(const void *one, const void *other)
 {
     const struct profile_call *a = *(struct profile_call *const *)one, *b = *(struct profile_call *const *)other;
-    return a->sum.ns != b->sum.ns ? (a->sum.ns < b->sum.ns ? 1 : -1) : strcmp(a->frame->name, b->frame->name);
+    return ORDER(b->sum.ns, a->sum.ns) ?: strcmp(a->frame->name, b->frame->name);
+}
+
+static int frames_compare(const struct frame *a, const struct frame *b)
+{
+    return strcmp(a->name, b->name) ?: strcmp(a->module, b->module);
 }
 
 static int places_compare(const char *file, unsigned line, const char *other_file, unsigned other_line)
 {
-    int names = strcmp(file ? file : "", other_file ? other_file : "");
-    return names ? names : (line > other_line) - (line < other_line);
+    return strcmp(file ? file : "", other_file ? other_file : "") ?: ORDER(line, other_line);
 }
 
 static int site_order(const void *one, const void *other)
 {
     const struct profile_site *a = *(struct profile_site *const *)one, *b = *(struct profile_site *const *)other;
-    if (a->sum.ns != b->sum.ns)
-        return a->sum.ns < b->sum.ns ? 1 : -1;
-    int names = strcmp(a->call->name, b->call->name);
-    return names ? names : places_compare(a->file, a->line, b->file, b->line);
+    int order = ORDER(b->sum.ns, a->sum.ns) ?: strcmp(a->call->name, b->call->name);
+    return order ?: places_compare(a->file, a->line, b->file, b->line);
 }
 
 static int function_order(const void *one, const void *other)
@@ -135,22 +138,15 @@ static int function_order(const void *one, const void *other)
     const struct profile_function *a = *(struct profile_function *const *)one,
                                   *b = *(struct profile_function *const *)other;
     uint64_t own = a->self_ns + a->mpi_ns, others = b->self_ns + b->mpi_ns;
-    if (own != others)
-        return own < others ? 1 : -1;
-    if (a->total_ns != b->total_ns)
-        return a->total_ns < b->total_ns ? 1 : -1;
-    int names = strcmp(a->frame->name, b->frame->name);
-    return names ? names : strcmp(a->frame->module, b->frame->module);
+    return ORDER(others, own) ?: ORDER(b->total_ns, a->total_ns) ?: frames_compare(a->frame, b->frame);
 }
 
 static int source_line_order(const void *one, const void *other)
 {
     const struct profile_line *a = *(struct profile_line *const *)one, *b = *(struct profile_line *const *)other;
     uint64_t own = a->self_ns + a->mpi_ns, others = b->self_ns + b->mpi_ns;
-    if (own != others)
-        return own < others ? 1 : -1;
-    int names = strcmp(a->frame->name, b->frame->name);
-    return names ? names : places_compare(a->file, a->line, b->file, b->line);
+    int order = ORDER(others, own) ?: strcmp(a->frame->name, b->frame->name);
+    return order ?: places_compare(a->file, a->line, b->file, b->line);
 }
 
 /* The text while it is made. */
@@ -222,16 +218,13 @@ static void profile_call_print(struct profile_out *to, const struct keyed *recor
 static int profile_share_order(const void *one, const void *other)
 {
     const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return (a->pid > b->pid) - (a->pid < b->pid);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->pid, b->pid);
 }
 
 static int thread_order(const void *one, const void *other)
 {
     const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
-    int ranks = profile_share_order(one, other);
-    return ranks ? ranks : (a->tid > b->tid) - (a->tid < b->tid);
+    return profile_share_order(one, other) ?: ORDER(a->tid, b->tid);
 }
 
 /* The states and on-cpu time as shares of its own time. */
@@ -311,10 +304,7 @@ static void profile_line_print(struct profile_out *to, const struct keyed *recor
 static int node_order(const void *one, const void *other)
 {
     const struct profile_node *a = *(struct profile_node *const *)one, *b = *(struct profile_node *const *)other;
-    if (a->sum.ns != b->sum.ns)
-        return a->sum.ns < b->sum.ns ? 1 : -1;
-    int names = strcmp(a->frame->name, b->frame->name);
-    return names ? names : strcmp(a->frame->module, b->frame->module);
+    return ORDER(b->sum.ns, a->sum.ns) ?: frames_compare(a->frame, b->frame);
 }
 
 static void node_print(struct profile_out *to, const struct profile_node *node, unsigned depth)

@@ -1,5 +1,6 @@
 #include "profile/stacks.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "base/keytable.h"
 #include "base/cxxname.h"
@@ -42,10 +43,7 @@ struct walk {
 static int stack_frame_order(const void *one, const void *other)
 {
     const struct frame *a = one, *b = other;
-    int names = strcmp(a->name, b->name);
-    return names                ? names
-           : a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
-                                : strcmp(a->module, b->module);
+    return strcmp(a->name, b->name) ?: ORDER(a->kind, b->kind) ?: strcmp(a->module, b->module);
 }
 
 static void frame_release(void *data)

@@ -2,6 +2,7 @@
 
 #include "base/cxxname.h"
 #include "base/keytable.h"
+#include "base/array.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 #include "report/summary_sites.h"
@@ -85,8 +86,7 @@ static void site_add(struct belows *belows, const struct summary_sites *sites, u
 static int below_by_time(const void *one, const void *other)
 {
     const struct below *a = *(const struct below *const *)one, *b = *(const struct below *const *)other;
-    return a->time_ns != b->time_ns ? (a->time_ns < b->time_ns ? 1 : -1)
-                                    : (a->frame > b->frame) - (a->frame < b->frame);
+    return ORDER(b->time_ns, a->time_ns) ?: ORDER(a->frame, b->frame);
 }
 
 static bool tells_something(const struct belows *belows, const struct below *below)

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
 #include "report/summary_fabric.h"
 
+#include "base/array.h"
 #include "base/units.h"
 #include "summaryjson.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TOP_CALLS = 12, TOP_COMMS = 10 };
 
@@ -57,7 +57,7 @@ static int fabric_time_order(const void *a, const void *b, void *summary)
 {
     const uint64_t *ns = ((const struct summary *)summary)->call_fabric_ns;
     uint64_t x = ns[*(const unsigned *)a], y = ns[*(const unsigned *)b];
-    return (x < y) - (x > y);
+    return ORDER(y, x);
 }
 
 /* Prints the time of each MPI function: in the MPI library, and below. */

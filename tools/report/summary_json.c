@@ -22,7 +22,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <string.h>
 
 enum { SUMMARY_JSON_VERSION = 1 };
 
@@ -230,8 +229,8 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
-    json_object_set_new(json, "phases", summary_phases_json(summary));
-    json_object_set_new(json, "regions", summary_regions_json(summary));
+    json_object_set_new(json, "phases", summary_phases_json(summary, false));
+    json_object_set_new(json, "regions", summary_phases_json(summary, true));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
     if (job->part)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/summary_openmp.h"
 
+#include "base/array.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 
@@ -77,9 +78,7 @@ static int by_loss(const void *one, const void *other)
 {
     const struct summary_site *a = *(const struct summary_site *const *)one,
                               *b = *(const struct summary_site *const *)other;
-    if (lost_of(a) != lost_of(b))
-        return lost_of(a) < lost_of(b) ? 1 : -1;
-    return a->hash < b->hash ? -1 : a->hash > b->hash;
+    return ORDER(lost_of(b), lost_of(a)) ?: ORDER(a->hash, b->hash);
 }
 
 static const struct summary_site **parallel_by_loss(const struct summary *summary)

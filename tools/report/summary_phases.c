@@ -70,7 +70,7 @@ static void phase_print(const struct summary *summary, const struct phase_figure
 }
 
 /* Phases, or regions. */
-static void kind_print(const struct summary *summary, bool regions, const char *title, FILE *out)
+void summary_phases_print(const struct summary *summary, bool regions, FILE *out)
 {
     struct phase_figures is;
     bool titled = false;
@@ -81,21 +81,12 @@ static void kind_print(const struct summary *summary, bool regions, const char *
         if (!titled)
             fprintf(out,
                     "\n%s, of the threads that were in them\n  %-*s %6s %10s %9s %14s %14s %8s %8s %10s %8s %12s\n",
-                    title, PHASE_COLUMNS, "", "ranks", "times", "mean", "least (rank)", "most (rank)", "in MPI",
-                    "stalled", "efficiency", "balance", "MPI calls");
+                    regions ? "Regions of the program and its libraries with MPI in them" : "Phases of MPI_Pcontrol",
+                    PHASE_COLUMNS, "", "ranks", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled",
+                    "efficiency", "balance", "MPI calls");
         titled = true;
         phase_print(summary, &is, out);
     }
-}
-
-void summary_phases_print(const struct summary *summary, FILE *out)
-{
-    kind_print(summary, false, "Phases of MPI_Pcontrol", out);
-}
-
-void summary_regions_print(const struct summary *summary, FILE *out)
-{
-    kind_print(summary, true, "Regions of the program and its libraries with MPI in them", out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -133,7 +124,7 @@ static json_t *phase_json(const struct summary *summary, const struct phase_figu
                      "efficiency", efficiency_json(&is->efficiency), "by_rank", ranks);
 }
 
-static json_t *kind_json(const struct summary *summary, bool regions)
+json_t *summary_phases_json(const struct summary *summary, bool regions)
 {
     json_t *list = json_array();
     struct phase_figures is;
@@ -143,14 +134,4 @@ static json_t *kind_json(const struct summary *summary, bool regions)
             json_array_append_new(list, phase_json(summary, &is));
     }
     return list;
-}
-
-json_t *summary_phases_json(const struct summary *summary)
-{
-    return kind_json(summary, false);
-}
-
-json_t *summary_regions_json(const struct summary *summary)
-{
-    return kind_json(summary, true);
 }

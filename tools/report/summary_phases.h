@@ -10,10 +10,8 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Print nothing if there are none. */
-void summary_phases_print(const struct summary *summary, FILE *out);
-void summary_regions_print(const struct summary *summary, FILE *out);
-json_t *summary_phases_json(const struct summary *summary);
-json_t *summary_regions_json(const struct summary *summary);
+/* Phases, or regions. Prints nothing if there are none. */
+void summary_phases_print(const struct summary *summary, bool regions, FILE *out);
+json_t *summary_phases_json(const struct summary *summary, bool regions);
 
 #endif

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/summary_ranks.h"
 
+#include "base/array.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 #include "report/summary_openmp.h"
@@ -41,9 +42,7 @@ static int by_useful(const void *one, const void *other)
 {
     const struct summary_row *a = *(const struct summary_row *const *)one,
                              *b = *(const struct summary_row *const *)other;
-    if (a->useful_ns != b->useful_ns)
-        return a->useful_ns < b->useful_ns ? 1 : -1;
-    return a < b ? -1 : a > b;
+    return ORDER(b->useful_ns, a->useful_ns) ?: ORDER(a, b);
 }
 
 void summary_ranks_print(const struct summary *summary, FILE *out)

@@ -39,25 +39,13 @@ static void label_print(const char *label, const char *text, FILE *out)
     text_wrap(text, LABEL_COLUMNS, out);
 }
 
-/* Cuts a text that is too long, after a whole character. */
-static const char *text_cut(char *text, size_t columns)
-{
-    size_t end = columns - 3;
-    if (strlen(text) <= columns)
-        return text;
-    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end--;
-    strcpy(text + end, "...");
-    return text;
-}
-
 static void title_print(const struct summary *summary, FILE *out)
 {
     char title[ORIGIN_COMMAND_BYTES];
     const char *command = summary->origin.told ? summary->origin.command : "";
     const char *program = summary->program[0] ? summary->program : "(a program without a name)";
     snprintf(title, sizeof title, "%s", command[0] ? command : program);
-    fprintf(out, "%s\n", text_cut(title, SCREEN_COLUMNS));
+    fprintf(out, "%s\n", text_cut(title, SCREEN_COLUMNS, "..."));
 }
 
 static void screen_ranks_print(const struct summary *summary, FILE *out)
@@ -69,7 +57,7 @@ static void screen_ranks_print(const struct summary *summary, FILE *out)
     snprintf(text, sizeof text, "%s%s%s%s; %.40s",
              text_of_count(count, summary->world_size ? summary->world_size : summary->ranks), recorded,
              hosts[0] ? " on " : "", hosts, summary->mpi[0] ? summary->mpi : "without MPI");
-    label_print("ranks", text_cut(text, 2 * (SCREEN_COLUMNS - LABEL_COLUMNS)), out);
+    label_print("ranks", text_cut(text, 2 * (SCREEN_COLUMNS - LABEL_COLUMNS), "..."), out);
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)

@@ -3,6 +3,7 @@
 
 #include "base/cxxname.h"
 #include "base/hash.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "base/textwrap.h"
 #include "base/units.h"
@@ -71,13 +72,8 @@ const char *site_place_text(const struct summary_sites *sites, const struct summ
 static int place_order(const void *one, const void *other)
 {
     const struct summary_site *a = one, *b = other;
-    if ((a->hash == SITE_OTHERS) != (b->hash == SITE_OTHERS))
-        return a->hash == SITE_OTHERS ? 1 : -1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? 1 : -1;
-    if (a->count != b->count)
-        return a->count < b->count ? 1 : -1;
-    return a->hash < b->hash ? -1 : a->hash > b->hash;
+    return ORDER(a->hash == SITE_OTHERS, b->hash == SITE_OTHERS)
+               ?: ORDER(b->time_ns, a->time_ns) ?: ORDER(b->count, a->count) ?: ORDER(a->hash, b->hash);
 }
 
 static int by_time(const void *one, const void *other)
@@ -214,18 +210,6 @@ void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
 
 enum { COSTLY_PLACE = 31, COSTLY_NAME = 19 };
 
-/* Cuts the end of a text that is longer than its column. */
-static const char *column_cut(char *text, size_t columns)
-{
-    size_t end = columns - 2;
-    if (strlen(text) <= columns)
-        return text;
-    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
-        end--;
-    strcpy(text + end, "..");
-    return text;
-}
-
 static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     char place[SITE_PLACE_BYTES], name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
@@ -238,8 +222,8 @@ static void costly_print(const struct summary *summary, const struct summary_sit
                  frame_place_text(&summary->sites, frame, nameless));
     }
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
-    fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
-            column_cut(name, COSTLY_NAME), time_text(summary, site, a),
+    fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, text_cut(place, COSTLY_PLACE, ".."), COSTLY_NAME,
+            text_cut(name, COSTLY_NAME, ".."), time_text(summary, site, a),
             share_of_run_text(b, site->kind, site->time_ns, whole),
             stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }
@@ -313,12 +297,8 @@ static const struct summary_sites *compared;
 
 static int frame_order(const struct summary_frame *a, const struct summary_frame *b)
 {
-    const uint64_t one[] = {a->module, a->function, a->file, a->line, a->function ? 0 : a->address};
-    const uint64_t other[] = {b->module, b->function, b->file, b->line, b->function ? 0 : b->address};
-    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
-        if (one[i] != other[i])
-            return one[i] < other[i] ? -1 : 1;
-    return 0;
+    int order = ORDER(a->module, b->module) ?: ORDER(a->function, b->function) ?: ORDER(a->file, b->file);
+    return order ?: ORDER(a->line, b->line) ?: ORDER(a->function ? 0 : a->address, b->function ? 0 : b->address);
 }
 
 static const struct summary_frame *frame_from_main(const struct summary_site *site, uint32_t depth)

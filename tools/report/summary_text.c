@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "report/summary_text.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "format/label.h"
 #include "job/rundir.h"
-#include "job/select.h"
 #include "report/summary_fabric.h"
 #include "report/summary_counters.h"
 #include "report/summary_findings.h"
@@ -20,7 +20,6 @@
 #include "report/summary_below.h"
 #include "report/summary_sites.h"
 #include "base/units.h"
-#include "figures/variables.h"
 #include "summaryreading.h"
 
 #include <inttypes.h>
@@ -38,9 +37,7 @@ static int summary_call_order(const void *a, const void *b, void *summary)
 {
     const struct summary_call *calls = ((const struct summary *)summary)->calls;
     const struct summary_call *x = &calls[*(const unsigned *)a], *y = &calls[*(const unsigned *)b];
-    if (x->time_ns != y->time_ns)
-        return x->time_ns < y->time_ns ? 1 : -1;
-    return (x->count < y->count) - (x->count > y->count);
+    return ORDER(y->time_ns, x->time_ns) ?: ORDER(y->count, x->count);
 }
 
 /* A line of the table of functions. CALL_NONE: of several. */
@@ -94,9 +91,7 @@ static void calls_print(const struct summary *summary, FILE *out)
 static int comm_order(const void *a, const void *b)
 {
     const struct summary_comm *x = *(const struct summary_comm *const *)a, *y = *(const struct summary_comm *const *)b;
-    if (x->comm_time_ns != y->comm_time_ns)
-        return x->comm_time_ns < y->comm_time_ns ? 1 : -1;
-    return strcmp(x->name, y->name);
+    return ORDER(y->comm_time_ns, x->comm_time_ns) ?: strcmp(x->name, y->name);
 }
 
 /* Prints text as far as the terminal's character set allows. */
@@ -292,7 +287,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
         summary_placement_print(summary, out);
     }
     if (!part || !part->anew)
-        summary_phases_print(summary, out);
+        summary_phases_print(summary, false, out);
     calls_print(summary, out);
     if (!comms) {
         fprintf(out, "\n(out of memory for the list of communicators)\n");
@@ -307,7 +302,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     if (!part || !part->anew) {
         summary_fabric_print(summary, out);
         summary_counters_print(summary, out);
-        summary_regions_print(summary, out);
+        summary_phases_print(summary, true, out);
         summary_instruments_print(summary, out);
     }
     free(comms);
@@ -333,7 +328,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     if (part->rows) {
         summary_head_print(summary, part, out);
         summary_ranks_print(summary, out);
-        summary_phases_print(summary, out);
+        summary_phases_print(summary, false, out);
         return;
     }
     summary_head_print(summary, part, out);

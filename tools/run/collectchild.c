@@ -47,7 +47,7 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
         dup2(nothing, fd);
     setsid();
     verdict_told = told;
-    run_dir_totals(); /* it moves sections */
+    run_dir_choice.totals = true; /* it moves sections */
     own.visible = verdict_tell;
     collect_output(output, &own, &verdict.sum, verdict.problem);
     verdict_tell();

@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include "run/abi.h"
-#include "archive/archive.h"
 #include "run/child.h"
 #include "run/deathwatch.h"
 #include "settings/filter.h"

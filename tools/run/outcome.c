@@ -220,7 +220,7 @@ static void files_join(const char *given, const struct run_dir *shown)
 {
     struct run_dir dir;
     char error[512];
-    run_dir_totals();
+    run_dir_choice.totals = true;
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++) {
             struct run_job *job = &dir.jobs[i];

@@ -2,13 +2,8 @@
 
 #include "analysis/analysis_lanes.h"
 #include "base/array.h"
-
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 /* What the trace has of a rank: a step, or an operation. */
 enum {
@@ -204,9 +199,7 @@ static int step_order(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     int phases = entry_phase(a) - entry_phase(b);
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    return phases ? phases : (a->number > b->number) - (a->number < b->number);
+    return ORDER(a->call, b->call) ?: phases ?: ORDER(a->number, b->number);
 }
 
 static int script_check(const struct script *script, const struct run_job *job, char error[OUTPUT_ERROR_BYTES])

@@ -1,7 +1,6 @@
 #include "symbols/coderanges.h"
 
 #include "base/array.h"
-
 #include <stdlib.h>
 
 enum { RANGES_MOST = 1 << 22 };
@@ -19,11 +18,7 @@ void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, ui
 static int range_order(const void *one, const void *other)
 {
     const struct code_range *a = one, *b = other;
-    if (a->low != b->low)
-        return a->low > b->low ? 1 : -1;
-    if (a->high != b->high)
-        return a->high < b->high ? 1 : -1;
-    return (a->owner < b->owner) - (a->owner > b->owner);
+    return ORDER(a->low, b->low) ?: ORDER(b->high, a->high) ?: ORDER(b->owner, a->owner);
 }
 
 void code_ranges_sort(struct code_ranges *ranges)
@@ -39,14 +34,7 @@ void code_ranges_sort(struct code_ranges *ranges)
 
 const struct code_range *code_ranges_find(const struct code_ranges *ranges, uint64_t address)
 {
-    size_t first = 0, end = ranges->count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (ranges->list[middle].low <= address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    size_t first = ARRAY_FIRST(i, 0, ranges->count, ranges->list[i].low > address);
     for (; first && ranges->list[first - 1].reach > address; first--)
         if (ranges->list[first - 1].high > address)
             return &ranges->list[first - 1];

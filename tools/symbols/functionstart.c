@@ -1,5 +1,7 @@
 #include "symbols/functionstart.h"
 
+#include "base/array.h"
+
 #include <dwarf.h>
 #include <gelf.h>
 #include <string.h>
@@ -113,19 +115,14 @@ bool function_start(Elf *elf, uint64_t address, uint64_t *start)
     if (table.bytes[0] != 1 || (table.bytes[1] & 0x0f) != DW_EH_PE_sdata4 || table.bytes[2] != DW_EH_PE_udata4 ||
         table.bytes[3] != TABLE_ENCODING)
         return false;
-    uint64_t first = 0, count = number_at(table.bytes + 8);
+    const unsigned char *rows = table.bytes + HEAD_BYTES;
+    uint64_t count = number_at(table.bytes + 8);
     if (count > (table.size - HEAD_BYTES) / ROW_BYTES)
         return false;
-    for (uint64_t end = count; first < end;) { /* the first one that begins after the address */
-        uint64_t middle = first + (end - first) / 2;
-        if (table.address + (uint64_t)signed_number(table.bytes + HEAD_BYTES + middle * ROW_BYTES) <= address)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    if (!first)
+    size_t later = ARRAY_FIRST(i, 0, count, table.address + (uint64_t)signed_number(rows + i * ROW_BYTES) > address);
+    if (!later)
         return false;
-    const unsigned char *row = table.bytes + HEAD_BYTES + (first - 1) * ROW_BYTES;
+    const unsigned char *row = rows + (later - 1) * ROW_BYTES;
     uint64_t entry = table.address + (uint64_t)signed_number(row + 4);
     *start = table.address + (uint64_t)signed_number(row);
     return stretch_find(elf, PT_LOAD, entry, &frames) && entry_covers(&frames, entry, *start, address);

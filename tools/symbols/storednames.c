@@ -233,16 +233,8 @@ struct stored_names *stored_names_open(struct summary *summary, char error[128])
 static const struct symbol_place *place_search(const struct stored_names *names, size_t low, size_t high,
                                                uint64_t address)
 {
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->places[middle].address == address)
-            return &names->places[middle];
-        if (names->places[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    size_t at = ARRAY_FIRST(i, low, high, names->places[i].address >= address);
+    return at < high && names->places[at].address == address ? &names->places[at] : NULL;
 }
 
 static const struct symbol_place *file_find(const struct stored_names *names, const char *path,

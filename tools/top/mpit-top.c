@@ -3,7 +3,6 @@
  * the jobs.
  */
 #include "format/label.h"
-#include "live/livefind.h"
 #include "base/options.h"
 #include "base/ranklist.h"
 #include "base/systemclock.h"
@@ -18,7 +17,6 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 #include "top/toppage.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "figures/figures.h"
 #include "base/units.h"
@@ -79,11 +80,7 @@ static int kind_order(const void *one, const void *other)
     unsigned a = *(const unsigned *)one, b = *(const unsigned *)other;
     uint64_t x = count_growth(sort_focus->time_ns, sort_focus->time_before, a);
     uint64_t y = count_growth(sort_focus->time_ns, sort_focus->time_before, b);
-    if (x != y)
-        return x > y ? -1 : 1;
-    if (sort_focus->time_ns[a] != sort_focus->time_ns[b])
-        return sort_focus->time_ns[a] > sort_focus->time_ns[b] ? -1 : 1;
-    return (a > b) - (a < b);
+    return ORDER(y, x) ?: ORDER(sort_focus->time_ns[b], sort_focus->time_ns[a]) ?: ORDER(a, b);
 }
 
 static void detail_calls_add(struct top_page *page, const struct top_view *view, const struct top_rank *rank)
@@ -140,9 +137,8 @@ struct place {
 static int detail_place_order(const void *one, const void *other)
 {
     const struct place *a = one, *b = other;
-    if (a->figures->rates.time != b->figures->rates.time)
-        return a->figures->rates.time > b->figures->rates.time ? -1 : 1;
-    return (a->figures->now.time_ns < b->figures->now.time_ns) - (a->figures->now.time_ns > b->figures->now.time_ns);
+    return ORDER(b->figures->rates.time, a->figures->rates.time)
+               ?: ORDER(b->figures->now.time_ns, a->figures->now.time_ns);
 }
 
 static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
@@ -186,8 +182,7 @@ static int peer_order(const void *one, const void *other)
 {
     const struct peer *a = one, *b = other;
     uint64_t x = a->sent_bytes + a->received_bytes, y = b->sent_bytes + b->received_bytes;
-    return x != y ? (x > y ? -1 : 1)
-                  : (a->sent + a->received < b->sent + b->received) - (a->sent + a->received > b->sent + b->received);
+    return ORDER(y, x) ?: ORDER(b->sent + b->received, a->sent + a->received);
 }
 
 static bool comm_peers(const struct run_reader *run, const struct figures_comm *comm, struct peers *peers)

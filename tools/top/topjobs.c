@@ -1,5 +1,6 @@
 #include "top/toppage.h"
 
+#include "base/array.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -105,9 +106,7 @@ static const struct top_column columns[] = {
 static int top_job_order(const void *one, const void *other)
 {
     const struct top_job *a = *(const struct top_job *const *)one, *b = *(const struct top_job *const *)other;
-    if (a->begin_ns != b->begin_ns)
-        return a->begin_ns > b->begin_ns ? -1 : 1;
-    return (a->job > b->job) - (a->job < b->job);
+    return ORDER(b->begin_ns, a->begin_ns) ?: ORDER(a->job, b->job);
 }
 
 static bool job_matches(const struct top_view *view, const struct top_job *job)

@@ -162,11 +162,7 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
 static int comm_share_order(const void *one, const void *other)
 {
     const struct top_comm *a = *(struct top_comm *const *)one, *b = *(struct top_comm *const *)other;
-    if (a->rates.time != b->rates.time)
-        return a->rates.time > b->rates.time ? -1 : 1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns > b->time_ns ? -1 : 1;
-    return strcmp(a->name, b->name);
+    return ORDER(b->rates.time, a->rates.time) ?: ORDER(b->time_ns, a->time_ns) ?: strcmp(a->name, b->name);
 }
 
 static void comms_release(struct top_job *job)

@@ -1,5 +1,6 @@
 #include "top/toppage.h"
 
+#include "base/array.h"
 #include "job/jsonvalue.h"
 #include "top/topjson.h"
 
@@ -51,9 +52,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns, COLUMN_STALLED = 1, RANK_HIDD
 static int by_share(const void *one, const void *other)
 {
     const struct site_row *a = *(const struct site_row *const *)one, *b = *(const struct site_row *const *)other;
-    if (a->share != b->share)
-        return a->share < b->share ? 1 : -1;
-    return (a->site->ns < b->site->ns) - (a->site->ns > b->site->ns);
+    return ORDER(b->share, a->share) ?: ORDER(b->site->ns, a->site->ns);
 }
 
 /* The time of all threads in the last interval. */

@@ -1,5 +1,6 @@
 #include "top/toppage.h"
 
+#include "base/array.h"
 #include "base/textbuffer.h"
 #include "base/units.h"
 
@@ -96,7 +97,7 @@ static int item_order(const void *one, const void *other)
     char left[CELL_BYTES], right[CELL_BYTES];
     if (sort_column->type) {
         double x = column_key(sort_column, a), y = column_key(sort_column, b);
-        return sort_sign * ((x > y) - (x < y));
+        return sort_sign * ORDER(x, y);
     }
     column_text(sort_column, a, left, sizeof left);
     column_text(sort_column, b, right, sizeof right);

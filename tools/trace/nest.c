@@ -1,16 +1,13 @@
 #include "trace/nest.h"
 
 #include "base/array.h"
-
 #include <stdlib.h>
 
 /* Outer calls first: they began earlier, or in the same tick and returned later. */
 static int call_order(const void *one, const void *other)
 {
     const struct traced_call *a = one, *b = other;
-    if (a->event.begin != b->event.begin)
-        return a->event.begin < b->event.begin ? -1 : 1;
-    return (a->number < b->number) - (a->number > b->number);
+    return ORDER(a->event.begin, b->event.begin) ?: ORDER(b->number, a->number);
 }
 
 /* A call lies inside of each call that began before it and returned after it. */

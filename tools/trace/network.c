@@ -1,5 +1,7 @@
 #include "trace/network.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { SMALL_BYTES = 1 << 10, LARGE_BYTES = 1 << 16, ASKED_LATENCIES = 3, TRANSFERS_LEAST = 4 };
@@ -87,12 +89,6 @@ void network_add(struct network *network, const struct trace_job *job, int32_t o
         large_add(network, message);
 }
 
-static int byte_ns_order(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-    return (a > b) - (a < b);
-}
-
 double network_byte_ns(const struct network *network)
 {
     double each[NETWORK_KEPT], asked = (double)(ASKED_LATENCIES * network->latency_ns);
@@ -100,7 +96,7 @@ double network_byte_ns(const struct network *network)
     for (size_t i = 0; i < count; i++)
         each[i] = ((double)network->large[i].ns - asked) / (double)network->large[i].bytes;
     if (count)
-        qsort(each, count, sizeof *each, byte_ns_order);
+        qsort(each, count, sizeof *each, double_order);
     return count && each[count / 2] > 0 ? each[count / 2] : 0;
 }
 
@@ -112,7 +108,7 @@ static double transfers_median(const struct transfers *transfers)
     size_t count = sampling_kept(&transfers->kept);
     for (size_t i = 0; i < count; i++)
         each[i] = (double)transfers->ns[i];
-    qsort(each, count, sizeof *each, byte_ns_order);
+    qsort(each, count, sizeof *each, double_order);
     return each[count / 2];
 }
 

@@ -12,9 +12,7 @@ enum { BLOCK_LEAST = 1 << 12, RECORDS_BETWEEN_RESTS = 1 << 20 };
 static int scheduled_order(const void *one, const void *other)
 {
     const struct scheduled *a = one, *b = other;
-    if (a->begin != b->begin)
-        return a->begin < b->begin ? -1 : 1;
-    return (a->number < b->number) - (a->number > b->number);
+    return ORDER(a->begin, b->begin) ?: ORDER(b->number, a->number);
 }
 
 /* Adds a place. Returns NULL without memory. */

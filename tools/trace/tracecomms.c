@@ -1,7 +1,6 @@
 #include "trace/tracecomms.h"
 
 #include "base/array.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,30 +26,19 @@ struct claims {
 static int claim_order_in_process(const void *one, const void *other)
 {
     const struct claim *a = one, *b = other;
-    if (a->world_rank != b->world_rank)
-        return a->world_rank < b->world_rank ? -1 : 1;
-    int order = strcmp(a->record->name, b->record->name);
-    if (order)
-        return order;
-    if (a->record->created_ticks != b->record->created_ticks)
-        return a->record->created_ticks < b->record->created_ticks ? -1 : 1;
-    return (a->record->slot > b->record->slot) - (a->record->slot < b->record->slot);
+    const struct comm_record *x = a->record, *y = b->record;
+    int order = ORDER(a->world_rank, b->world_rank) ?: strcmp(x->name, y->name);
+    return order ?: ORDER(x->created_ticks, y->created_ticks) ?: ORDER(x->slot, y->slot);
 }
 
 /* Sorts parents before children, and MPI_COMM_WORLD first. Readers show the list in this order. */
 static int claim_order(const void *one, const void *other)
 {
     const struct claim *a = one, *b = other;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    int order = strcmp(a->record->name, b->record->name);
-    if (order)
-        return strcmp(a->record->name, "MPI_COMM_WORLD") == 0   ? -1
-               : strcmp(b->record->name, "MPI_COMM_WORLD") == 0 ? 1
-                                                                : order;
-    if (a->occurrence != b->occurrence)
-        return a->occurrence < b->occurrence ? -1 : 1;
-    return (a->world_rank > b->world_rank) - (a->world_rank < b->world_rank);
+    bool a_is_other = strcmp(a->record->name, "MPI_COMM_WORLD") != 0;
+    bool b_is_other = strcmp(b->record->name, "MPI_COMM_WORLD") != 0;
+    int order = ORDER(a->depth, b->depth) ?: a_is_other - b_is_other ?: strcmp(a->record->name, b->record->name);
+    return order ?: ORDER(a->occurrence, b->occurrence) ?: ORDER(a->world_rank, b->world_rank);
 }
 
 static bool claims_match(const struct claim *a, const struct claim *b)

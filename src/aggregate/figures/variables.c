@@ -494,26 +494,18 @@ const char *variable_class_name(uint32_t class)
 
 const char *variable_slot_name(enum variable_names names, size_t slot)
 {
-    switch (names) {
-    case NAMES_CALL:
-        return slot < CALL_COUNT ? call_table[slot].name : NULL;
-    case NAMES_COLL:
-        return slot < COLLECTIVE_COUNT ? collective_names[slot] : NULL;
-    case NAMES_STATE:
-        return slot < STATE_COUNT ? state_names[slot] : NULL;
-    case NAMES_FABRIC:
-        return slot < FABRIC_KIND_COUNT ? fabric_kind_names[slot] : NULL;
-    case NAMES_FABRIC_FUNCTION:
-        return slot < FABRIC_FUNCTION_COUNT ? fabric_table[slot].name : NULL;
-    case NAMES_LOSS:
-        return slot < LOSS_COUNT ? loss_names[slot] : NULL;
-    case NAMES_PLACE:
-        return slot < PLACE_COUNT ? place_names[slot] : NULL;
-    case NAMES_SWITCH:
-        return slot < 2 ? switch_names[slot] : NULL;
-    case NAMES_FAULT:
-        return slot < 2 ? fault_names[slot] : NULL;
-    default:
-        return NULL;
-    }
+    static const struct {
+        const char *const *first;
+        size_t count, step; /* in bytes */
+    } lists[] = {[NAMES_CALL] = {&call_table[0].name, CALL_COUNT, sizeof call_table[0]},
+                 [NAMES_COLL] = {collective_names, COLLECTIVE_COUNT, sizeof(char *)},
+                 [NAMES_STATE] = {state_names, STATE_COUNT, sizeof(char *)},
+                 [NAMES_FABRIC] = {fabric_kind_names, FABRIC_KIND_COUNT, sizeof(char *)},
+                 [NAMES_FABRIC_FUNCTION] = {&fabric_table[0].name, FABRIC_FUNCTION_COUNT, sizeof fabric_table[0]},
+                 [NAMES_LOSS] = {loss_names, LOSS_COUNT, sizeof(char *)},
+                 [NAMES_PLACE] = {place_names, PLACE_COUNT, sizeof(char *)},
+                 [NAMES_SWITCH] = {switch_names, 2, sizeof(char *)},
+                 [NAMES_FAULT] = {fault_names, 2, sizeof(char *)}};
+    bool listed = (size_t)names < sizeof lists / sizeof *lists && slot < lists[names].count;
+    return listed ? *(const char *const *)((const char *)lists[names].first + slot * lists[names].step) : NULL;
 }

@@ -1,11 +1,11 @@
 #include "monitor/difference.h"
 
 #include "base/array.h"
+#include "base/number.h"
 #include "monitor/changes.h"
 #include "settings/knobs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 _Static_assert(PLACE_COUNT == 6, "MPIX_Monitor_counter has a place for each");
@@ -131,11 +131,6 @@ static void words_set(struct comm_words *words, const struct comm *comm, uint32_
     words->label[sizeof words->label - 1] = '\0'; /* the program may be writing it */
 }
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Begin of the first communication in the interval, end of the last one. A communication of another thread may have
  * ended between the time of a snapshot and the read of its cell. Then its end is the interval's end. */
 static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, const struct snapshot *end,
@@ -143,13 +138,13 @@ static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, con
 {
     if (after->last <= begin->ticks || (before && before->freed))
         return;
-    uint64_t first = before ? smaller(cell_load(&before->first), after->first_beside)
-                            : smaller(after->first_beside, cell_load(&comm->shared->closed[EXTREME_SPAN_FIRST]));
+    uint64_t first = before ? least(cell_load(&before->first), after->first_beside)
+                            : least(after->first_beside, cell_load(&comm->shared->closed[EXTREME_SPAN_FIRST]));
     if (first == LOW_NEUTRAL || first > after->last)
         return;
-    first = smaller(first < begin->ticks ? begin->ticks : first, end->ticks);
+    first = least(first < begin->ticks ? begin->ticks : first, end->ticks);
     entry->first_ns = epoch_ns(first);
-    entry->last_ns = epoch_ns(smaller(after->last, end->ticks));
+    entry->last_ns = epoch_ns(least(after->last, end->ticks));
     entry->span_ns = entry->last_ns - entry->first_ns;
 }
 

@@ -4,7 +4,6 @@
 #include "registry/paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The growth of a path between two snapshots. */
 struct growth {

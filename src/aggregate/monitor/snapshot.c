@@ -86,32 +86,15 @@ static inline bool words_any(const uint64_t *from, size_t count)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static bool tape_extend(struct snapshot *snapshot, size_t words)
-{
-    size_t room = array_room(snapshot->room, 16 * RECORD_WORDS, words);
-    if (!ARRAY_EXTENDED(snapshot->tape, snapshot->room, room))
-        return false;
-    snapshot->room = room;
-    return true;
-}
-
-static bool index_extend(struct snapshot *snapshot, uint32_t slots)
-{
-    uint32_t room = (uint32_t)array_room(snapshot->slot_room, 64, slots);
-    if (!ARRAY_EXTENDED(snapshot->index, snapshot->slot_room, room))
-        return false;
-    snapshot->slot_room = room;
-    return true;
-}
-
-static bool calls_extend(struct snapshot *snapshot, uint32_t threads)
-{
-    uint32_t room = (uint32_t)array_room(snapshot->call_room, 16, threads);
-    if (!ARRAY_EXTENDED(snapshot->calls, snapshot->call_room, room))
-        return false;
-    snapshot->call_room = room;
-    return true;
-}
+/* Makes an array `least` elements long, if it is shorter. `first`: its first length. */
+#define EXTENDED(list, room, first, least)                                                                             \
+    ({                                                                                                                 \
+        size_t more = array_room(room, first, least);                                                                  \
+        bool grown = ARRAY_EXTENDED(list, room, more);                                                                 \
+        if (grown)                                                                                                     \
+            room = (__typeof__(room))more;                                                                             \
+        grown;                                                                                                         \
+    })
 
 bool snapshot_prepare(struct snapshot *snapshot)
 {
@@ -121,9 +104,9 @@ bool snapshot_prepare(struct snapshot *snapshot)
      * Only records with counts are on the tape. There is room for 16 records at first, and later for as many as there
      * were once.
      */
-    return (snapshot->tape || tape_extend(snapshot, 16 * RECORD_WORDS)) &&
-           (slots <= snapshot->slot_room || index_extend(snapshot, slots)) &&
-           (threads <= snapshot->call_room || calls_extend(snapshot, threads));
+    return (snapshot->tape || EXTENDED(snapshot->tape, snapshot->room, 16 * RECORD_WORDS, 16 * RECORD_WORDS)) &&
+           (slots <= snapshot->slot_room || EXTENDED(snapshot->index, snapshot->slot_room, 64, slots)) &&
+           (threads <= snapshot->call_room || EXTENDED(snapshot->calls, snapshot->call_room, 16, threads));
 }
 
 void snapshot_free(struct snapshot *snapshot)
@@ -272,7 +255,8 @@ static bool comm_take(struct snapshot *snapshot, struct comm *comm, unsigned par
     const struct view *views = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE);
     if (!views)
         return true;
-    if (snapshot->used + RECORD_WORDS > snapshot->room && !tape_extend(snapshot, snapshot->used + RECORD_WORDS))
+    if (snapshot->used + RECORD_WORDS > snapshot->room &&
+        !EXTENDED(snapshot->tape, snapshot->room, 16 * RECORD_WORDS, snapshot->used + RECORD_WORDS))
         return false;
     struct comm_snapshot *record = (struct comm_snapshot *)(snapshot->tape + snapshot->used);
     const struct shared_cells *shared = comm->shared;
@@ -308,7 +292,7 @@ static void comms_take(struct snapshot *snapshot, const struct comm *only, unsig
     uint32_t slots = __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE);
     snapshot->used = 1; /* 0 means none */
     snapshot->slots = slots;
-    snapshot->whole = slots <= snapshot->slot_room || index_extend(snapshot, slots);
+    snapshot->whole = slots <= snapshot->slot_room || EXTENDED(snapshot->index, snapshot->slot_room, 64, slots);
     if (!snapshot->whole) {
         snapshot->slots = 0;
         return;
@@ -327,7 +311,8 @@ static void call_take(struct snapshot *snapshot, const struct ledger *ledger, co
                       uint64_t ticks)
 {
     struct process_snapshot *process = &snapshot->process;
-    if (process->calls == snapshot->call_room && !calls_extend(snapshot, process->calls + 1)) {
+    if (process->calls == snapshot->call_room &&
+        !EXTENDED(snapshot->calls, snapshot->call_room, 16, process->calls + 1)) {
         snapshot->whole = false;
         return;
     }
@@ -413,15 +398,6 @@ static void process_take(struct snapshot *snapshot, unsigned parts)
 
 /* ---- call paths -------------------------------------------------------------------------------------------------- */
 
-static bool paths_extend(struct snapshot *snapshot, uint32_t count)
-{
-    uint32_t room = (uint32_t)array_room(snapshot->path_room, 256, count);
-    if (!ARRAY_EXTENDED(snapshot->paths, snapshot->path_room, room))
-        return false;
-    snapshot->path_room = room;
-    return true;
-}
-
 static void path_snapshot_add(struct path_snapshot *path, const struct path_cells *cells)
 {
     path->calls += cell_load(&cells->calls);
@@ -437,7 +413,7 @@ static void paths_take(struct snapshot *snapshot, unsigned parts)
 {
     uint32_t count = parts & SNAPSHOT_PATHS ? paths_last() + 1 : 0;
     snapshot->path_count = 0;
-    if (count > snapshot->path_room && !paths_extend(snapshot, count)) {
+    if (count > snapshot->path_room && !EXTENDED(snapshot->paths, snapshot->path_room, 256, count)) {
         snapshot->whole = false;
         return;
     }

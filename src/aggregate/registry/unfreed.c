@@ -28,16 +28,16 @@ static uint32_t next_of(uint32_t place)
 }
 
 /* Where the search for an object begins. It goes on until a place is empty. */
-static uint32_t first_of(uint32_t kind, uint64_t handle)
+static uint32_t search_begin(uint32_t kind, uint64_t handle)
 {
     return (uint32_t)(((handle + kind) * UINT64_C(0x9e3779b97f4a7c15)) >> 48) % PLACES;
 }
 
 /* Empties a place. Later objects move up, so that each is still found. */
-static void place_clear(uint32_t place)
+static void entry_clear(uint32_t place)
 {
     for (uint32_t at = next_of(place); table[at].kind != LEFT_NONE; at = next_of(at)) {
-        uint32_t first = first_of(table[at].kind, table[at].handle);
+        uint32_t first = search_begin(table[at].kind, table[at].handle);
         if ((at - first) % PLACES < (at - place) % PLACES)
             continue;
         table[place] = table[at];
@@ -49,7 +49,7 @@ static void place_clear(uint32_t place)
 
 void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks)
 {
-    uint32_t at = first_of(kind, handle);
+    uint32_t at = search_begin(kind, handle);
     lock();
     while (table[at].kind != LEFT_NONE &&
            (table[at].kind != kind || table[at].handle != handle || table[at].path != path))
@@ -71,14 +71,14 @@ struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle)
     struct unfreed object = {.kind = LEFT_NONE};
     uint32_t latest = PLACES;
     lock();
-    for (uint32_t at = first_of(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
+    for (uint32_t at = search_begin(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
         if (table[at].kind == kind && table[at].handle == handle &&
             (latest == PLACES || table[at].last >= table[latest].last))
             latest = at;
     if (latest < PLACES) {
         object = table[latest];
         if (--table[latest].count == 0)
-            place_clear(latest);
+            entry_clear(latest);
     } else if (beyond[kind]) {
         beyond[kind]--;
     }

@@ -1,14 +1,14 @@
 #include "summary/hostload.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 static int by_set(const void *one, const void *other)
 {
     const struct summary_row *a = *(const struct summary_row *const *)one,
                              *b = *(const struct summary_row *const *)other;
-    if (a->host != b->host)
-        return a->host < b->host ? -1 : 1;
-    return a->processor_set < b->processor_set ? -1 : a->processor_set > b->processor_set;
+    return ORDER(a->host, b->host) ?: ORDER(a->processor_set, b->processor_set);
 }
 
 /* The share of processor time, of the time that it was wanted for, below which processes lack processors. And the least

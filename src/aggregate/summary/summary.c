@@ -11,7 +11,6 @@
 #include "summary/summaryphases.h"
 #include "summary/summarysites.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,14 +12,8 @@
 static int instrument_order(const void *one, const void *other)
 {
     const struct summary_instrument *a = one, *b = other;
-    int order = strcmp(a->name, b->name);
-    if (order == 0 && a->class != b->class)
-        order = a->class < b->class ? -1 : 1;
-    if (order == 0)
-        order = strcmp(a->comm, b->comm);
-    if (order == 0 && a->element != b->element)
-        order = a->element < b->element ? -1 : 1;
-    return order;
+    return strcmp(a->name, b->name)
+               ?: ORDER(a->class, b->class) ?: strcmp(a->comm, b->comm) ?: ORDER(a->element, b->element);
 }
 
 static void line_sum(struct summary_instrument *line, const struct summary_instrument *other)

@@ -1,5 +1,6 @@
 #include "summary/summaryopenmp.h"
 
+#include "base/number.h"
 #include "reader/reader.h"
 #include "summary/summarysites.h"
 
@@ -20,11 +21,6 @@ static bool openmp_is_whole(const struct summary *summary, const struct run_open
     bool own = row->threads <= openmp->threads;
     return openmp->threads && openmp->threads <= UINT16_MAX && !openmp->left_out && timed && own &&
            clock_ns(scale, open) <= missing && parallel <= row->run_ns + missing;
-}
-
-static uint64_t less(uint64_t from, uint64_t part)
-{
-    return from > part ? from - part : 0;
 }
 
 /* Any number may come from a damaged file. */

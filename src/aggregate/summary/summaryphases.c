@@ -1,5 +1,6 @@
 #include "summary/summaryphases.h"
 
+#include "base/array.h"
 #include "format/label.h"
 #include "summaryreading.h"
 
@@ -9,13 +10,12 @@
 
 static int phase_name_order(const struct summary_phase *a, const struct summary_phase *b)
 {
-    return a->region != b->region ? (a->region > b->region) - (a->region < b->region) : strcmp(a->name, b->name);
+    return ORDER(a->region, b->region) ?: strcmp(a->name, b->name);
 }
 
 static int phase_order(const struct summary_phase *a, const struct summary_phase *b)
 {
-    int order = phase_name_order(a, b);
-    return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+    return phase_name_order(a, b) ?: ORDER(a->rank, b->rank);
 }
 
 size_t summary_phase_lines(const struct summary *summary, size_t first)

@@ -1,5 +1,6 @@
 #include "summary/summaryprocess.h"
 
+#include "base/number.h"
 #include "calls.h"
 #include "reader/reader.h"
 #include "summary/summarysites.h"

@@ -2,7 +2,6 @@
 #include "summary/summary.h"
 
 #include "base/array.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ static int64_t host_place(struct summary *summary, const char *name)
 
 static int row_order(const struct summary_row *a, const struct summary_row *b)
 {
-    return a->rank != b->rank ? (a->rank > b->rank ? 1 : -1) : (a->pid > b->pid) - (a->pid < b->pid);
+    return ORDER(a->rank, b->rank) ?: ORDER(a->pid, b->pid);
 }
 
 int summary_row_add(struct summary *summary, struct summary_row row, const char *host)
@@ -94,7 +93,7 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
 static int rank_order(const void *rank, const void *row)
 {
     int32_t wanted = *(const int32_t *)rank, other = ((const struct summary_row *)row)->rank;
-    return (wanted > other) - (wanted < other);
+    return ORDER(wanted, other);
 }
 
 const struct summary_row *summary_row_of(const struct summary *summary, int32_t rank)

@@ -76,7 +76,7 @@ static bool frame_add(struct summary_sites *sites, const struct summary_frame *f
 static int hash_order(const void *hash, const void *site)
 {
     uint64_t wanted = *(const uint64_t *)hash, other = ((const struct summary_site *)site)->hash;
-    return (wanted > other) - (wanted < other);
+    return ORDER(wanted, other);
 }
 
 /* The place of the site with this hash, or where it belongs. */
@@ -121,7 +121,7 @@ static void site_merge(struct summary_site *site, const struct summary_site *oth
 static int by_hash(const void *one, const void *other)
 {
     const struct summary_site *a = one, *b = other;
-    return a->hash < b->hash ? -1 : a->hash > b->hash;
+    return ORDER(a->hash, b->hash);
 }
 
 /* Appends a site, without frames. Call summary_sites_sort after the last one. NULL: no memory. */
@@ -358,13 +358,8 @@ static int site_time_order(const void *one, const void *other)
 {
     const struct summary_site *a = one, *b = other;
     bool last_a = a->hash == SITE_OTHERS, last_b = b->hash == SITE_OTHERS;
-    if (last_a != last_b)
-        return last_a - last_b;
-    if (a->not_freed_growing != b->not_freed_growing)
-        return a->not_freed_growing < b->not_freed_growing ? 1 : -1;
-    if (a->time_ns != b->time_ns)
-        return a->time_ns < b->time_ns ? 1 : -1;
-    return a->hash < b->hash ? -1 : a->hash > b->hash;
+    return last_a - last_b ?: ORDER(b->not_freed_growing, a->not_freed_growing)
+                             ?: ORDER(b->time_ns, a->time_ns) ?: ORDER(a->hash, b->hash);
 }
 
 void summary_sites_trim(struct summary *summary, size_t most)

@@ -1,5 +1,6 @@
 #include "umq/umqmatch.h"
 
+#include "base/number.h"
 #include "format/event.h"
 
 bool match_message(struct match *match, unsigned process, bool known, int32_t tag, uint64_t count)
@@ -47,11 +48,6 @@ void match_receive(struct match *match, int32_t rank, int32_t tag)
         match->processes[process].any_tag++;
     else
         match->processes[process].receives++;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Receives take as many of these messages as they can. Returns how many are left. */

@@ -1,9 +1,7 @@
 #include "umq/umqtags.h"
 
 #include "calls.h"
-#include "figures/cells.h"
 #include "format/event.h"
-#include "base/linkage.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 #include "clock/clockmap.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t be
 static int sync_order(const void *one, const void *other)
 {
     const struct clock_sync *a = one, *b = other;
-    return (a->ticks > b->ticks) - (a->ticks < b->ticks);
+    return ORDER(a->ticks, b->ticks);
 }
 
 /* Between half and twice as fast as the clock's own factor says. */
@@ -96,20 +98,13 @@ static bool line_is_known(const struct clock_sync *a, const struct clock_sync *b
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
 {
     const struct clock_sync *knots = map->knots;
-    size_t count = map->count, low = 0, high = count;
+    size_t count = map->count, after = ARRAY_FIRST(i, 0, count, knots[i].ticks > ticks);
     if (!count)
         return clock_map_local_ns(map, ticks);
-    while (low < high) { /* finds the first knot after `ticks` */
-        size_t middle = low + (high - low) / 2;
-        if (knots[middle].ticks <= ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && low < count)
-        return line_ns(&knots[low - 1], &knots[low], ticks);
-    const struct clock_sync *end = low ? &knots[count - 1] : &knots[0];
-    size_t line = low ? count - 2 : 0;
+    if (after > 0 && after < count)
+        return line_ns(&knots[after - 1], &knots[after], ticks);
+    const struct clock_sync *end = after ? &knots[count - 1] : &knots[0];
+    size_t line = after ? count - 2 : 0;
     if (count > 1 && line_is_known(&knots[line], &knots[line + 1]))
         return line_ns(&knots[line], &knots[line + 1], ticks);
     return clock_map_factor_ns(map->scale, end->ticks, end->reference_ns, ticks);

@@ -1,10 +1,11 @@
 #include "clock/clockparty.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -182,7 +183,7 @@ static bool peers_step(struct clock_party *party, const struct clock_reference *
 static int member_rank_order(const void *one, const void *other)
 {
     const struct clock_peer *a = one, *b = other;
-    return (a->hello.rank > b->hello.rank) - (a->hello.rank < b->hello.rank);
+    return ORDER(a->hello.rank, b->hello.rank);
 }
 
 /* True if the node has connected twice. */

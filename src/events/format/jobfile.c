@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "format/runfile.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,35 +11,32 @@
 
 enum { LEVEL = 6 };
 
-static uint64_t job_header_sum(const struct job_header *header)
+/* Of a header whose sum is at `place`, as if it was 0. */
+static uint64_t header_sum(const void *header, size_t bytes, size_t place)
 {
-    struct job_header copy = *header;
-    copy.sum = 0;
-    return hash_bytes(HASH_BEGIN, &copy, sizeof copy);
+    static const uint64_t none;
+    const char *begin = header, *rest = begin + place + sizeof none;
+    uint64_t hash = hash_bytes(hash_bytes(HASH_BEGIN, begin, place), &none, sizeof none);
+    return hash_bytes(hash, rest, (size_t)(begin + bytes - rest));
 }
+
+#define SUM(header) header_sum(header, sizeof *(header), offsetof(__typeof__(*(header)), sum))
 
 void job_header_seal(struct job_header *header)
 {
     memcpy(header->magic, JOB_MAGIC, sizeof header->magic);
-    header->sum = job_header_sum(header);
+    header->sum = SUM(header);
 }
 
 bool job_header_is_sound(const struct job_header *header)
 {
-    return memcmp(header->magic, JOB_MAGIC, sizeof header->magic) == 0 && header->sum == job_header_sum(header);
-}
-
-static uint64_t section_sum(const struct section_header *section)
-{
-    struct section_header header = *section;
-    header.sum = 0;
-    return hash_bytes(HASH_BEGIN, &header, sizeof header);
+    return memcmp(header->magic, JOB_MAGIC, sizeof header->magic) == 0 && header->sum == SUM(header);
 }
 
 void section_seal(struct section_header *section)
 {
     memcpy(section->magic, SECTION_MAGIC, sizeof section->magic);
-    section->sum = section_sum(section);
+    section->sum = SUM(section);
 }
 
 /* Of all that is behind the header. */
@@ -51,26 +49,19 @@ bool section_is_sound(const struct section_header *section, uint64_t room)
 {
     return memcmp(section->magic, SECTION_MAGIC, sizeof section->magic) == 0 && section->bytes >= sizeof *section &&
            section->bytes % SECTION_ALIGN == 0 && section->bytes <= room &&
-           section->payload_bytes <= section->bytes - sizeof *section && section->sum == section_sum(section);
-}
-
-static uint64_t tail_sum(const struct job_tail *tail)
-{
-    struct job_tail copy = *tail;
-    copy.sum = 0;
-    return hash_bytes(HASH_BEGIN, &copy, sizeof copy);
+           section->payload_bytes <= section->bytes - sizeof *section && section->sum == SUM(section);
 }
 
 void job_tail_seal(struct job_tail *tail, uint64_t index)
 {
     *tail = (struct job_tail){.index = index};
     memcpy(tail->magic, JOB_TAIL_MAGIC, sizeof tail->magic);
-    tail->sum = tail_sum(tail);
+    tail->sum = SUM(tail);
 }
 
 bool job_tail_is_sound(const struct job_tail *tail)
 {
-    return memcmp(tail->magic, JOB_TAIL_MAGIC, sizeof tail->magic) == 0 && tail->sum == tail_sum(tail);
+    return memcmp(tail->magic, JOB_TAIL_MAGIC, sizeof tail->magic) == 0 && tail->sum == SUM(tail);
 }
 
 void *section_pack(enum section_kind kind, const void *data, size_t bytes, size_t *section_bytes)

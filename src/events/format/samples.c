@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static size_t chunk_room(const struct chunk_header *chunk)
 {

@@ -112,7 +112,7 @@ static int chunk_order(const void *one, const void *other)
 {
     const struct chunk_header *a = *(const struct chunk_header *const *)one;
     const struct chunk_header *b = *(const struct chunk_header *const *)other;
-    return (a->first_event > b->first_event) - (a->first_event < b->first_event);
+    return ORDER(a->first_event, b->first_event);
 }
 
 enum { READ_LEAST = 4 << 20 }; /* in shorter files the headers of all chunks are read in place */

@@ -1,7 +1,6 @@
 #include "reader/readercomms.h"
 
 #include "base/array.h"
-
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,9 +197,7 @@ static int comm_ring_take(struct run_reader *reader, struct found *found, const 
 static int past_order(const void *one, const void *other)
 {
     const struct comm_record *a = one, *b = other;
-    if (a->slot != b->slot)
-        return a->slot < b->slot ? -1 : 1;
-    return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
+    return ORDER(a->slot, b->slot) ?: ORDER(a->since_ticks, b->since_ticks);
 }
 
 /* True if the file could not grow any more, and lacks records made after that. */
@@ -330,16 +327,11 @@ uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint
         return 0;
     if (ticks >= reader->comms[slot]->since_ticks)
         return slot;
-    size_t low = reader->past_of_slot[slot], high = reader->past_of_slot[slot + 1];
-    while (low < high) { /* in the end the last one that had it at this time is just below `low` */
-        size_t middle = low + (high - low) / 2;
-        if (reader->comms[reader->slot_count + middle]->since_ticks <= ticks)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == reader->past_of_slot[slot])
+    const struct comm_record *const *past = reader->comms + reader->slot_count;
+    size_t first = reader->past_of_slot[slot];
+    size_t later = ARRAY_FIRST(i, first, reader->past_of_slot[slot + 1], past[i]->since_ticks > ticks);
+    if (later == first)
         return 0;
-    const struct comm_record *last = reader->comms[reader->slot_count + low - 1];
+    const struct comm_record *last = past[later - 1];
     return ticks <= last->end_ticks ? last->slot : 0;
 }

@@ -1,5 +1,6 @@
 /* The events of a run file in order: first from the chunks of the trace, then from the ring. */
 #include "format/packedrun.h"
+#include "base/array.h"
 #include "reader/readercomms.h"
 #include "reader/readernext.h"
 
@@ -263,15 +264,9 @@ static const struct event *cursor_unpack(struct event_cursor *cursor)
 /* True if the trace was on at that time. */
 static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
 {
-    size_t low = 0, high = reader->stretch_count; /* finds the first one that begins at or before `ticks` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->stretches[middle]->begin_ticks <= ticks)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
+    size_t count = reader->stretch_count; /* the last stretch is the first in the list */
+    size_t at = ARRAY_FIRST(i, 0, count, reader->stretches[i]->begin_ticks <= ticks);
+    return at < count && ticks < reader->stretches[at]->end_ticks;
 }
 
 /* True for a call that began in a stretch, and for the records after it. An empty place (the buffer was made later)

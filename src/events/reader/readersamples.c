@@ -34,9 +34,7 @@ static int sample_chunk_order(const void *one, const void *other)
 {
     const struct chunk_header *a = *(const struct chunk_header *const *)one;
     const struct chunk_header *b = *(const struct chunk_header *const *)other;
-    if ((a->reserved[0] != 0) != (b->reserved[0] != 0))
-        return a->reserved[0] ? 1 : -1;
-    return (first_of(a) > first_of(b)) - (first_of(a) < first_of(b));
+    return ORDER(a->reserved[0] != 0, b->reserved[0] != 0) ?: ORDER(first_of(a), first_of(b));
 }
 
 int sample_cursor_open(struct sample_cursor *cursor, const struct run_reader *reader, uint32_t stream)

@@ -5,7 +5,6 @@
  * originals meanwhile. Only counters are read in place.
  */
 #include "base/array.h"
-#include "format/counter.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
 
@@ -227,8 +226,7 @@ static int variable_name_order(const void *one, const void *other, void *table)
 {
     const struct variable_record *variables = table;
     const uint16_t *a = one, *b = other;
-    int order = strcmp(variables[*a].name, variables[*b].name);
-    return order ? order : *a - *b;
+    return strcmp(variables[*a].name, variables[*b].name) ?: *a - *b;
 }
 
 /* Without memory there is no order. */
@@ -322,16 +320,10 @@ int reader_tables_find(struct run_reader *reader)
 const struct variable_record *run_reader_variable(const struct run_reader *reader, const char *name, uint32_t class)
 {
     const uint16_t *order = reader->variable_order;
-    size_t low = 0, high = order ? reader->variable_count : 0, end = reader->variable_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (strcmp(reader->variables[order[middle]].name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < end; low++) {
-        const struct variable_record *record = &reader->variables[order ? order[low] : low];
+    size_t end = reader->variable_count;
+    size_t at = ARRAY_FIRST(i, 0, order ? end : 0, strcmp(reader->variables[order[i]].name, name) >= 0);
+    for (; at < end; at++) {
+        const struct variable_record *record = &reader->variables[order ? order[at] : at];
         bool same = strcmp(record->name, name) == 0;
         if (same && record->class == class)
             return record;

@@ -1,21 +1,16 @@
 #include "writer/room.h"
 
 #include "base/kernelfile.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 
 enum { PATH_BYTES = 1024 };
 static const uint64_t reserve_most = UINT64_C(1) << 30, small_bytes = UINT64_C(1) << 30;
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint64_t bytes_left(const struct statfs *files)
 {

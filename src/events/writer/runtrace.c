@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 struct trace_place {
     uint64_t offset, bytes;
@@ -317,15 +316,8 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
 /* NULL: the chunk there has no place in the list, since it stays. */
 static struct trace_place *place_at(const struct trace_places *places, uint64_t offset)
 {
-    size_t low = 0, high = places ? places->count : 0;
-    while (low + 1 < high) {
-        size_t middle = low + (high - low) / 2;
-        if (places->list[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low < high && places->list[low].offset == offset ? &places->list[low] : NULL;
+    size_t count = places ? places->count : 0, at = ARRAY_FIRST(i, 0, count, places->list[i].offset >= offset);
+    return at < count && places->list[at].offset == offset ? &places->list[at] : NULL;
 }
 
 /* Drops the chunks that are older than the limit of time. On failure the next write reports the error. */

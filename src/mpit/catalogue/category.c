@@ -315,6 +315,8 @@ int category_refresh(void)
 
 int category_members(int cat_index, enum member_kind kind, int len, int indices[], int *count)
 {
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int result = MPI_T_ERR_INVALID_INDEX;
     pthread_mutex_lock(&category_lock);
     const struct category *category = roster_at(&roster, cat_index);
@@ -380,24 +382,18 @@ int MPI_T_category_get_index(const char *name, int *cat_index)
 SURFACE(category_get_cvars);
 int MPI_T_category_get_cvars(int cat_index, int len, int indices[])
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_CVAR, len, indices, NULL);
 }
 
 SURFACE(category_get_pvars);
 int MPI_T_category_get_pvars(int cat_index, int len, int indices[])
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_PVAR, len, indices, NULL);
 }
 
 SURFACE(category_get_categories);
 int MPI_T_category_get_categories(int cat_index, int len, int indices[])
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_CATEGORY, len, indices, NULL);
 }
 

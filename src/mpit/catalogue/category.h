@@ -27,7 +27,8 @@ enum member_kind { MEMBER_CVAR, MEMBER_PVAR, MEMBER_CATEGORY, MEMBER_EVENT, MEMB
 int category_refresh(void);
 
 /* Stores the first `len` members of a kind in indices, and their number in count (either may be NULL). Returns
- * MPI_SUCCESS, MPI_T_ERR_INVALID_INDEX, or MPI_T_ERR_INVALID: len below 0, or no indices and len above 0. */
+ * MPI_SUCCESS, MPI_T_ERR_NOT_INITIALIZED, MPI_T_ERR_INVALID_INDEX, or MPI_T_ERR_INVALID: len below 0, or no indices and
+ * len above 0. */
 int category_members(int cat_index, enum member_kind kind, int len, int indices[], int *count);
 
 #endif

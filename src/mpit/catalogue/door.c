@@ -7,7 +7,6 @@
 #include "settings/settings.h"
 #include "site/setting.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct door door;

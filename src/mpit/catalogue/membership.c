@@ -7,8 +7,6 @@
 SURFACE(category_get_num_events);
 int MPI_T_category_get_num_events(int cat_index, int *num_events)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     int count = 0, result = category_members(cat_index, MEMBER_EVENT, 0, NULL, &count);
     if (result != MPI_SUCCESS)
         return result;
@@ -21,7 +19,5 @@ int MPI_T_category_get_num_events(int cat_index, int *num_events)
 SURFACE(category_get_events);
 int MPI_T_category_get_events(int cat_index, int len, int indices[])
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_EVENT, len, indices, NULL);
 }

@@ -1,7 +1,6 @@
 #include "instruments/component.h"
 
 #include "base/threadown.h"
-#include "catalogue/door.h"
 #include "catalogue/enumeration.h"
 
 #include <stdio.h>

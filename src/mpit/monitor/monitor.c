@@ -1,6 +1,5 @@
 /* MPIX_Start_monitor and MPIX_End_monitor behind the header (include/mpit/monitor.h): reads the order, and checks
  * whether it is possible. */
-#include "registry/commreuse.h"
 #include "gate.h"
 #include "monitor/monitorwindow.h"
 #include "native.h"

@@ -4,7 +4,6 @@
 #include "base/textbuffer.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static char *text_end(struct textbuffer *text, size_t *bytes)

@@ -340,6 +340,8 @@ static bool library_refuses(const struct handle *handle, enum handle_call call)
 static int handle_do(MPI_T_pvar_session session, MPI_T_pvar_handle handle, enum handle_call call, void *buf)
 {
     struct own own;
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     struct session *of = session_find(session);
     if (!of)
         return MPI_T_ERR_INVALID_SESSION;
@@ -361,10 +363,12 @@ static int handle_do(MPI_T_pvar_session session, MPI_T_pvar_handle handle, enum 
  * `error`. */
 static int all_do(MPI_T_pvar_session session, enum handle_call call, int error)
 {
-    struct session *all = session_find(session);
     int result = MPI_SUCCESS;
     uint32_t generation;
     struct own own;
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    struct session *all = session_find(session);
     if (!all)
         return MPI_T_ERR_INVALID_SESSION;
     for (struct handle *handle = NULL; (handle = session_handle_next(all, handle, &generation));) {
@@ -383,53 +387,43 @@ static int all_do(MPI_T_pvar_session session, enum handle_call call, int error)
     return result;
 }
 
+static int handles_do(MPI_T_pvar_session session, MPI_T_pvar_handle handle, enum handle_call call, int error)
+{
+    return handle_is_all(handle) ? all_do(session, call, error) : handle_do(session, handle, call, NULL);
+}
+
 SURFACE(pvar_start);
 int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    return handle_is_all(handle) ? all_do(session, HANDLE_START, MPI_T_ERR_PVAR_NO_STARTSTOP)
-                                 : handle_do(session, handle, HANDLE_START, NULL);
+    return handles_do(session, handle, HANDLE_START, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
 SURFACE(pvar_stop);
 int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    return handle_is_all(handle) ? all_do(session, HANDLE_STOP, MPI_T_ERR_PVAR_NO_STARTSTOP)
-                                 : handle_do(session, handle, HANDLE_STOP, NULL);
+    return handles_do(session, handle, HANDLE_STOP, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
 SURFACE(pvar_read);
 int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return handle_do(session, handle, HANDLE_READ, buf);
 }
 
 SURFACE(pvar_write);
 int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return handle_do(session, handle, HANDLE_WRITE, (void *)(uintptr_t)buf); /* it is only read */
 }
 
 SURFACE(pvar_reset);
 int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
-    return handle_is_all(handle) ? all_do(session, HANDLE_RESET, MPI_T_ERR_PVAR_NO_WRITE)
-                                 : handle_do(session, handle, HANDLE_RESET, NULL);
+    return handles_do(session, handle, HANDLE_RESET, MPI_T_ERR_PVAR_NO_WRITE);
 }
 
 SURFACE(pvar_readreset);
 int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
 {
-    if (!door_initialized())
-        return MPI_T_ERR_NOT_INITIALIZED;
     return handle_do(session, handle, HANDLE_READRESET, buf);
 }

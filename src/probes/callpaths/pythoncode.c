@@ -3,7 +3,6 @@
 #include "callpaths/python.h"
 #include "format/pythonplace.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { OBJECT_SIZE = 16, STRING_STATE = 32, BYTES_DATA = 32, FUNCTION_MOST = 200 };

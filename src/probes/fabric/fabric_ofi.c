@@ -18,6 +18,24 @@
 /* The calls in progress of this thread that open something. */
 THREAD_OWN(unsigned, fabric_opening);
 
+/* Around a call that opens something: the library may open more inside of it. */
+#define OPENED(call)                                                                                                   \
+    ({                                                                                                                 \
+        fabric_opening++;                                                                                              \
+        int opened = (call);                                                                                           \
+        fabric_opening--;                                                                                              \
+        opened;                                                                                                        \
+    })
+
+/* A function of a table that opens something. `done`: what follows if it could. */
+#define OPENING(of, function, parameters, arguments, done)                                                             \
+    static int of##_##function parameters                                                                              \
+    {                                                                                                                  \
+        const struct of##_table *table = TABLE_AROUND(of->ops, of##_table);                                            \
+        int result = OPENED(table->behind->function arguments);                                                        \
+        return result == 0 ? (done) : result;                                                                          \
+    }
+
 /* ---- completion queues ------------------------------------------------------------------------------------------- */
 
 /* Buffers that take several messages: they report each message, and once that they are used up. */
@@ -278,9 +296,7 @@ static int endpoint_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *att
 {
     const struct ep_table *table = TABLE_AROUND(sep->ops, ep_table);
     struct fabric_kind_of kind = {.caps = 0};
-    fabric_opening++;
-    int result = table->behind->tx_ctx(sep, index, attr, tx, context);
-    fabric_opening--;
+    int result = OPENED(table->behind->tx_ctx(sep, index, attr, tx, context));
     kind_of_sends(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *tx);
@@ -291,9 +307,7 @@ static int endpoint_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *att
 {
     const struct ep_table *table = TABLE_AROUND(sep->ops, ep_table);
     struct fabric_kind_of kind = {.caps = 0};
-    fabric_opening++;
-    int result = table->behind->rx_ctx(sep, index, attr, rx, context);
-    fabric_opening--;
+    int result = OPENED(table->behind->rx_ctx(sep, index, attr, rx, context));
     kind_of_receives(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *rx);
@@ -318,42 +332,20 @@ static int endpoint_opened(const struct fabric_kind_of *of, const struct fi_info
     return 0;
 }
 
-static int domain_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
-{
-    const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    fabric_opening++;
-    int result = table->behind->endpoint(domain, info, ep, context);
-    fabric_opening--;
-    return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
-}
-
-static int domain_endpoint2(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, uint64_t flags,
-                            void *context)
-{
-    const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    fabric_opening++;
-    int result = table->behind->endpoint2(domain, info, ep, flags, context);
-    fabric_opening--;
-    return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
-}
-
-static int domain_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
-{
-    const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    fabric_opening++;
-    int result = table->behind->scalable_ep(domain, info, ep, context);
-    fabric_opening--;
-    return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
-}
+OPENING(domain, endpoint, (struct fid_domain * domain, struct fi_info *info, struct fid_ep **ep, void *context),
+        (domain, info, ep, context), endpoint_opened(table->kind, info, *ep))
+OPENING(domain, endpoint2,
+        (struct fid_domain * domain, struct fi_info *info, struct fid_ep **ep, uint64_t flags, void *context),
+        (domain, info, ep, flags, context), endpoint_opened(table->kind, info, *ep))
+OPENING(domain, scalable_ep, (struct fid_domain * domain, struct fi_info *info, struct fid_ep **ep, void *context),
+        (domain, info, ep, context), endpoint_opened(table->kind, info, *ep))
 
 /* The queues of the endpoints that share it report its receives. */
 static int domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
     struct fabric_kind_of kind = {.receives_queued = true};
-    fabric_opening++;
-    int result = table->behind->srx_ctx(domain, attr, rx, context);
-    fabric_opening--;
+    int result = OPENED(table->behind->srx_ctx(domain, attr, rx, context));
     kind_of_receives(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *rx);
@@ -363,9 +355,7 @@ static int domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, st
 static int domain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    fabric_opening++;
-    int result = table->behind->cq_open(domain, attr, cq, context);
-    fabric_opening--;
+    int result = OPENED(table->behind->cq_open(domain, attr, cq, context));
     struct fabric_kind_of kind = {.provider = table->kind->provider,
                                   .format = attr ? attr->format : FI_CQ_FORMAT_UNSPEC};
     const struct fabric_kind_of *known = result == 0 ? fabric_kind_known(&kind) : NULL;
@@ -395,24 +385,11 @@ static int domain_opened(const struct fabric_kind_of *of, struct fid_domain *dom
     return 0;
 }
 
-static int fabric_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context)
-{
-    const struct fabric_table *table = TABLE_AROUND(fabric->ops, fabric_table);
-    fabric_opening++;
-    int result = table->behind->domain(fabric, info, domain, context);
-    fabric_opening--;
-    return result == 0 ? domain_opened(table->kind, *domain) : result;
-}
-
-static int fabric_domain2(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, uint64_t flags,
-                          void *context)
-{
-    const struct fabric_table *table = TABLE_AROUND(fabric->ops, fabric_table);
-    fabric_opening++;
-    int result = table->behind->domain2(fabric, info, domain, flags, context);
-    fabric_opening--;
-    return result == 0 ? domain_opened(table->kind, *domain) : result;
-}
+OPENING(fabric, domain, (struct fid_fabric * fabric, struct fi_info *info, struct fid_domain **domain, void *context),
+        (fabric, info, domain, context), domain_opened(table->kind, *domain))
+OPENING(fabric, domain2,
+        (struct fid_fabric * fabric, struct fi_info *info, struct fid_domain **domain, uint64_t flags, void *context),
+        (fabric, info, domain, flags, context), domain_opened(table->kind, *domain))
 
 void fabric_fabric_replace(struct fabric_table *table, bool on)
 {
@@ -439,9 +416,7 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
     bool outermost = fabric_opening == 0;
     if (outermost)
         recorder_start_below();
-    fabric_opening++;
-    int result = behind(attr, fabric, context);
-    fabric_opening--;
+    int result = OPENED(behind(attr, fabric, context));
     if (result != 0 || !outermost || !mpit_preload.recorded)
         return result;
     struct fabric_kind_of kind = {

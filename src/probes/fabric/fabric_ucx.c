@@ -417,12 +417,9 @@ static bool ucx_request_failed(void *request)
     return status < 0 && status != UCS_ERR_CANCELED;
 }
 
-GATE(ucp_request_free);
-void ucp_request_free(void *request)
+static void request_gone(void *request, struct native_behind *next, const void *caller)
 {
-    const void *caller = __builtin_return_address(0);
-    __typeof__(&ucp_request_free) behind =
-        (__typeof__(&ucp_request_free))native_symbol_behind(&request_free_behind, caller);
+    __typeof__(&ucp_request_free) behind = (__typeof__(&ucp_request_free))native_symbol_behind(next, caller);
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
@@ -430,17 +427,23 @@ void ucp_request_free(void *request)
     behind(request);
 }
 
+GATE(ucp_request_free);
+void ucp_request_free(void *request)
+{
+    request_gone(request, &request_free_behind, __builtin_return_address(0));
+}
+
 GATE(ucp_request_release);
 void ucp_request_release(void *request)
 {
-    const void *caller = __builtin_return_address(0);
-    __typeof__(&ucp_request_release) behind =
-        (__typeof__(&ucp_request_release))native_symbol_behind(&request_release_behind, caller);
-    if (!behind)
-        return;
-    if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), ucx_request_failed(request));
-    behind(request);
+    request_gone(request, &request_release_behind, __builtin_return_address(0));
+}
+
+static ucs_status_t ucx_request_seen(void *request, ucs_status_t status)
+{
+    if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && status != UCS_INPROGRESS && own_remove(request))
+        fabric_completed(ucx(), status < 0 && status != UCS_ERR_CANCELED);
+    return status;
 }
 
 GATE(ucp_request_check_status);
@@ -448,12 +451,7 @@ ucs_status_t ucp_request_check_status(void *request)
 {
     __typeof__(&ucp_request_check_status) behind =
         (__typeof__(&ucp_request_check_status))native_symbol_behind(&check_status_behind, __builtin_return_address(0));
-    if (!behind)
-        return UCS_OK;
-    ucs_status_t status = behind(request);
-    if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && status != UCS_INPROGRESS && own_remove(request))
-        fabric_completed(ucx(), status < 0 && status != UCS_ERR_CANCELED);
-    return status;
+    return behind ? ucx_request_seen(request, behind(request)) : UCS_OK;
 }
 
 GATE(ucp_request_test);
@@ -461,12 +459,7 @@ ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info)
 {
     __typeof__(&ucp_request_test) behind =
         (__typeof__(&ucp_request_test))native_symbol_behind(&request_test_behind, __builtin_return_address(0));
-    if (!behind)
-        return UCS_OK;
-    ucs_status_t status = behind(request, info);
-    if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && status != UCS_INPROGRESS && own_remove(request))
-        fabric_completed(ucx(), status < 0 && status != UCS_ERR_CANCELED);
-    return status;
+    return behind ? ucx_request_seen(request, behind(request, info)) : UCS_OK;
 }
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */

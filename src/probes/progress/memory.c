@@ -1,6 +1,7 @@
 #include "progress/memory.h"
 
 #include "base/kernelfile.h"
+#include "base/number.h"
 #include "figures/cells.h"
 #include "writer/filesize.h"
 #include "writer/room.h"
@@ -31,11 +32,6 @@ static uint64_t peak_quickly(void)
     return getrusage(RUSAGE_SELF, &all) == 0 ? 1024 * (uint64_t)all.ru_maxrss : 0;
 }
 
-static uint64_t grown_by(uint64_t from, uint64_t to)
-{
-    return to > from ? to - from : 0;
-}
-
 /* Without what the recorder has written. */
 static void files_read(struct run_memory *now)
 {
@@ -43,9 +39,9 @@ static void files_read(struct run_memory *now)
     struct filesize_writes own = filesize_written();
     kernel_file_read(text, "/proc/self", "io");
     now->read_bytes = kernel_text_number(text, "rchar:", 0);
-    now->written_bytes = grown_by(own.bytes, kernel_text_number(text, "wchar:", 0));
+    now->written_bytes = less(kernel_text_number(text, "wchar:", 0), own.bytes);
     now->reads = kernel_text_number(text, "syscr:", 0);
-    now->writes = grown_by(own.calls, kernel_text_number(text, "syscw:", 0));
+    now->writes = less(kernel_text_number(text, "syscw:", 0), own.calls);
 }
 
 /* A full list keeps every second sample, and goes on with twice the distance. */
@@ -129,10 +125,10 @@ void memory_end(void)
     files_read(&now);
     peak_take(to, peak_read(), clock_now(), 0);
     to->shared_bytes = 1024 * kernel_file_number("/proc/self", "status", "RssShmem:", 0);
-    to->read_bytes = grown_by(before.read_bytes, now.read_bytes);
-    to->written_bytes = grown_by(before.written_bytes, now.written_bytes);
-    to->reads = grown_by(before.reads, now.reads);
-    to->writes = grown_by(before.writes, now.writes);
+    to->read_bytes = less(now.read_bytes, before.read_bytes);
+    to->written_bytes = less(now.written_bytes, before.written_bytes);
+    to->reads = less(now.reads, before.reads);
+    to->writes = less(now.writes, before.writes);
     to->files_known = now.reads > 0;
     look_end();
     errno = error;

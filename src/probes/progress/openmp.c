@@ -1,5 +1,6 @@
 #include "progress/openmp.h"
 
+#include "base/number.h"
 #include "callpaths/callpath.h"
 #include "instruments/regionrecord.h"
 
@@ -38,11 +39,6 @@ static struct {
 static uint64_t mpi_now(struct log *log)
 {
     return log ? call_sums(log).mpi : 0;
-}
-
-static uint64_t grown_from(uint64_t from, uint64_t to)
-{
-    return to > from ? to - from : 0;
 }
 
 /* One thread at a time adds. */
@@ -112,30 +108,29 @@ static uint32_t region_number(struct run_openmp *to, uint64_t place)
 static uint64_t mpi_of_run(struct log *log)
 {
     const struct thread_cells *cells = log ? log->own.tally.cells : NULL;
-    return cells ? grown_from(cells->call_time[CALL_MPI_Init] + cells->call_time[CALL_MPI_Init_thread] +
-                                  cells->call_time[CALL_MPI_Session_init],
-                              mpi_now(log))
+    return cells ? less(mpi_now(log), cells->call_time[CALL_MPI_Init] + cells->call_time[CALL_MPI_Init_thread] +
+                                          cells->call_time[CALL_MPI_Session_init])
                  : 0;
 }
 
 /* The computation of one thread since the last region belongs to that region's place. */
 static void serial_count(struct run_openmp *to, struct log *log, uint64_t now)
 {
-    uint64_t passed = grown_from(region.ended, now);
-    uint64_t in_mpi = log == region.log ? grown_from(region.mpi, mpi_now(log)) : to->regions ? 0 : mpi_of_run(log);
-    add(&to->region[region.after].serial_ticks, grown_from(in_mpi, passed));
+    uint64_t passed = less(now, region.ended);
+    uint64_t in_mpi = log == region.log ? less(mpi_now(log), region.mpi) : to->regions ? 0 : mpi_of_run(log);
+    add(&to->region[region.after].serial_ticks, less(passed, in_mpi));
 }
 
 /* Adds up what its threads did. The slowest of them tells imbalance from the time in which none of them computes. */
 static void region_count(struct run_openmp *to, struct openmp_region *at, uint64_t now)
 {
-    uint64_t wall = grown_from(region.begin, now), least = wall, all = 0, in_mpi = 0;
+    uint64_t wall = less(now, region.begin), least = wall, all = 0, in_mpi = 0;
     uint32_t threads = region.threads ? region.threads : 1;
     for (uint32_t i = 0; i < threads; i++) {
         const struct member *is = &team[i];
         bool was = RELAXED_LOAD(&is->region) == region.generation;
         uint64_t since = RELAXED_LOAD(&is->since);
-        uint64_t computed = was ? RELAXED_LOAD(&is->busy) + (since ? grown_from(since, now) : 0) : 0;
+        uint64_t computed = was ? RELAXED_LOAD(&is->busy) + (since ? less(now, since) : 0) : 0;
         computed = computed < wall ? computed : wall;
         uint64_t mpi = was ? RELAXED_LOAD(&is->inmpi) : 0;
         least = wall - computed < least ? wall - computed : least;
@@ -237,8 +232,8 @@ static void member_go(struct member *member)
 
 static void member_wait(struct member *member)
 {
-    uint64_t now = clock_now(), in_mpi = grown_from(member->mpi, mpi_now(thread_log));
-    RELAXED_STORE(&member->busy, member->busy + grown_from(member->since, now));
+    uint64_t now = clock_now(), in_mpi = less(mpi_now(thread_log), member->mpi);
+    RELAXED_STORE(&member->busy, member->busy + less(now, member->since));
     RELAXED_STORE(&member->inmpi, member->inmpi + in_mpi);
     RELAXED_STORE(&member->since, 0);
 }

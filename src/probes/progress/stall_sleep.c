@@ -2,8 +2,6 @@
  * Sleeps of a thread: inside of a call that may wait it is stalled, whoever makes it sleep. These are the C library's
  * functions that MPI libraries use to sleep.
  */
-#include "sampler/behind.h"
-#include "gate.h"
 #include "sampler/shield.h"
 #include "progress/stall.h"
 
@@ -13,45 +11,19 @@
 #include <time.h>
 #include <unistd.h>
 
-GUARDED(sched_yield);
-int sched_yield(void)
-{
-    int result;
-    ASLEEP(false, result, behind_sched_yield()());
-    return result;
-}
+ASLEEP_FUNCTION(int, sched_yield, (void), (), true, false)
 
 /* With a timeout of 0 they do not wait. */
-GUARDED(poll);
-int poll(struct pollfd *fds, nfds_t count, int timeout)
-{
-    int result;
-    ASLEEP_IF(timeout != 0, shield_up(), result, behind_poll()(fds, count, timeout));
-    return result;
-}
+ASLEEP_FUNCTION(int, poll, (struct pollfd * fds, nfds_t count, int timeout), (fds, count, timeout), timeout != 0,
+                shield_up())
 
 GUARDED(epoll_wait);
 int epoll_wait(int epfd, struct epoll_event *events, int most, int timeout)
 {
-    int result;
     if (timeout == 0)
         return behind_epoll_wait()(epfd, events, most, timeout);
-    ASLEEP(shield_up(), result, behind_epoll_wait()(epfd, events, most, timeout));
-    return result;
+    return ASLEEP(true, shield_up(), behind_epoll_wait()(epfd, events, most, timeout));
 }
 
-GUARDED(nanosleep);
-int nanosleep(const struct timespec *time, struct timespec *rest)
-{
-    int result;
-    ASLEEP(shield_up(), result, behind_nanosleep()(time, rest));
-    return result;
-}
-
-GUARDED(usleep);
-int usleep(useconds_t time)
-{
-    int result;
-    ASLEEP(shield_up(), result, behind_usleep()(time));
-    return result;
-}
+ASLEEP_FUNCTION(int, nanosleep, (const struct timespec *time, struct timespec *rest), (time, rest), true, shield_up())
+ASLEEP_FUNCTION(int, usleep, (useconds_t time), (time), true, shield_up())

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "recorder/usage.h"
 
+#include "base/number.h"
 #include "base/systemclock.h"
 
 #include <errno.h>
@@ -72,19 +73,14 @@ void usage_begin(void)
 }
 
 /* Threads that ended have taken their delays with them. */
-static uint64_t usage_growth(uint64_t from, uint64_t to)
-{
-    return to > from ? to - from : 0;
-}
-
 void usage_end(struct run_header *header)
 {
     struct run_usage now = usage_read((monotonic_ns() - before_ns) / HELPER_PART);
-    header->usage = (struct run_usage){.user_ns = usage_growth(before.user_ns, now.user_ns),
-                                       .system_ns = usage_growth(before.system_ns, now.system_ns),
-                                       .run_delay_ns = usage_growth(before.run_delay_ns, now.run_delay_ns),
-                                       .major_faults = usage_growth(before.major_faults, now.major_faults),
-                                       .helper_ns = usage_growth(before.helper_ns, now.helper_ns),
+    header->usage = (struct run_usage){.user_ns = less(now.user_ns, before.user_ns),
+                                       .system_ns = less(now.system_ns, before.system_ns),
+                                       .run_delay_ns = less(now.run_delay_ns, before.run_delay_ns),
+                                       .major_faults = less(now.major_faults, before.major_faults),
+                                       .helper_ns = less(now.helper_ns, before.helper_ns),
                                        .helpers = now.helpers,
                                        .known = before.known & now.known};
 }

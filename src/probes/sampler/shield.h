@@ -11,6 +11,7 @@
 #ifndef MPIT_PROBES_SHIELD_H
 #define MPIT_PROBES_SHIELD_H
 
+#include "sampler/behind.h"
 #include "sampler/sampler.h"
 #include "progress/stall.h"
 
@@ -22,37 +23,41 @@ bool shield_up(void);
 bool shield_up_for(int fd, int flags);
 void shield_down(void);
 
-/* Around an expression that makes `result`. errno stays. */
-#define SHIELDED(held, result, call)                                                                                   \
-    do {                                                                                                               \
+/* The value of a call, with the signal held back around it if `held`. errno stays. */
+#define SHIELDED(held, call)                                                                                           \
+    ({                                                                                                                 \
         bool shielded = (held);                                                                                        \
-        result = (call);                                                                                               \
+        __typeof__(call) shielded_result = (call);                                                                     \
         if (__builtin_expect(shielded, 0))                                                                             \
             shield_down();                                                                                             \
-    } while (0)
-
-/* A whole function of that kind. If the thread is not sampled, it only passes on. */
-#define SHIELDED_CALL(type, held, call)                                                                                \
-    do {                                                                                                               \
-        type result;                                                                                                   \
-        if (__builtin_expect(!sampler_is_on(), 1))                                                                     \
-            return call;                                                                                               \
-        SHIELDED(held, result, call);                                                                                  \
-        return result;                                                                                                 \
-    } while (0)
+        shielded_result;                                                                                               \
+    })
 
 /* The same for a function that lets the thread sleep, which inside of MPI is a stall. `waits`: this call may. */
-#define ASLEEP_IF(waits, held, result, call)                                                                           \
-    do {                                                                                                               \
+#define ASLEEP(waits, held, call)                                                                                      \
+    ({                                                                                                                 \
         bool asleep_shielded = (held);                                                                                 \
         struct log *log = (waits) ? sleep_begin() : NULL;                                                              \
-        result = (call);                                                                                               \
+        __typeof__(call) asleep_result = (call);                                                                       \
         if (__builtin_expect(asleep_shielded, 0))                                                                      \
             shield_down();                                                                                             \
         if (log)                                                                                                       \
             sleep_end(log);                                                                                            \
-    } while (0)
-#define ASLEEP(held, result, call) ASLEEP_IF(true, held, result, call)
+        asleep_result;                                                                                                 \
+    })
+
+/* Whole functions of these kinds. A thread that is not sampled only passes through the first one. */
+#define GUARDED_FUNCTION(type, name, parameters, value)                                                                \
+    GUARDED(name);                                                                                                     \
+    type name parameters                                                                                               \
+    {                                                                                                                  \
+        return value;                                                                                                  \
+    }
+#define SHIELDED_FUNCTION(type, name, parameters, arguments, held)                                                     \
+    GUARDED_FUNCTION(type, name, parameters,                                                                           \
+                     SHIELDED(__builtin_expect(sampler_is_on(), 0) && (held), behind_##name() arguments))
+#define ASLEEP_FUNCTION(type, name, parameters, arguments, waits, held)                                                \
+    GUARDED_FUNCTION(type, name, parameters, ASLEEP(waits, held, behind_##name() arguments))
 
 /* Returns `set` without, or with, the sampler's signal: `set` itself, or *copy. */
 const sigset_t *shield_without(const sigset_t *set, sigset_t *copy);

@@ -2,8 +2,6 @@
  * The program's own use of signals. It may fill its masks, wait for all signals, and set all handlers. The sampler's
  * signal is left out of these calls, and the program's settings for it are only remembered.
  */
-#include "sampler/behind.h"
-#include "gate.h"
 #include "sampler/shield.h"
 
 #include <signal.h>
@@ -18,11 +16,7 @@ BEHIND(sigaction)
 extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
 
 /* They end when a handler has run, which must be a handler of the program. */
-GUARDED(pause);
-int pause(void)
-{
-    SHIELDED_CALL(int, shield_up(), behind_pause()());
-}
+SHIELDED_FUNCTION(int, pause, (void), (), shield_up())
 
 GUARDED(sigsuspend);
 int sigsuspend(const sigset_t *mask)
@@ -32,11 +26,7 @@ int sigsuspend(const sigset_t *mask)
 }
 
 /* It waits under the thread's mask without that one signal. */
-GUARDED(__xpg_sigpause);
-int __xpg_sigpause(int number)
-{
-    SHIELDED_CALL(int, shield_up(), behind___xpg_sigpause()(number));
-}
+SHIELDED_FUNCTION(int, __xpg_sigpause, (int number), (number), shield_up())
 
 GUARDED(sigwait);
 int sigwait(const sigset_t *restrict set, int *restrict number)
@@ -49,18 +39,14 @@ GUARDED(sigwaitinfo);
 int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
     sigset_t copy;
-    int result;
-    SHIELDED(shield_up(), result, behind_sigwaitinfo()(shield_without(set, &copy), info));
-    return result;
+    return SHIELDED(shield_up(), behind_sigwaitinfo()(shield_without(set, &copy), info));
 }
 
 GUARDED(sigtimedwait);
 int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info, const struct timespec *restrict timeout)
 {
     sigset_t copy;
-    int result;
-    SHIELDED(shield_up(), result, behind_sigtimedwait()(shield_without(set, &copy), info, timeout));
-    return result;
+    return SHIELDED(shield_up(), behind_sigtimedwait()(shield_without(set, &copy), info, timeout));
 }
 
 GUARDED(pthread_sigmask);
@@ -129,29 +115,13 @@ static sighandler_t wish(sighandler_t handler)
     return before;
 }
 
-GUARDED(signal);
-sighandler_t signal(int number, sighandler_t handler)
-{
-    return signal_is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
-}
-
-GUARDED(sysv_signal);
-sighandler_t sysv_signal(int number, sighandler_t handler)
-{
-    return signal_is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
-}
-
-GUARDED(__sysv_signal);
-sighandler_t __sysv_signal(int number, sighandler_t handler)
-{
-    return signal_is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
-}
-
-GUARDED(sigset);
-sighandler_t sigset(int number, sighandler_t handler)
-{
-    return signal_is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
-}
+#define HANDLER_FUNCTION(name)                                                                                         \
+    GUARDED_FUNCTION(sighandler_t, name, (int number, sighandler_t handler),                                           \
+                     signal_is_samplers(number) ? wish(handler) : behind_##name()(number, handler))
+HANDLER_FUNCTION(signal)
+HANDLER_FUNCTION(sysv_signal)
+HANDLER_FUNCTION(__sysv_signal)
+HANDLER_FUNCTION(sigset)
 
 GUARDED(sigignore);
 int sigignore(int number)

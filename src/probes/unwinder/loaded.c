@@ -1,7 +1,5 @@
 #include "unwinder/loaded.h"
 
-#include "unwinder/unwinder.h"
-
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>

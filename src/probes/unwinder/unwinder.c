@@ -4,7 +4,6 @@
 #include "unwinder/loaded.h"
 #include "unwinder/signalframe.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 

@@ -6,7 +6,7 @@ static MPI_Op operations[REDUCTION_COUNT]; /* built once, then only read */
 
 void operations_find(void)
 {
-#define OPERATION_FIND(name, small) operations[REDUCTION_##name] = ABI_OPERATION(name, small);
+#define OPERATION_FIND(name, small) operations[REDUCTION_##name] = ABI_CONSTANT(MPI_##name, "ompi_mpi_op_" #small);
     REDUCTIONS(OPERATION_FIND)
 #undef OPERATION_FIND
 }

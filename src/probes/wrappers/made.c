@@ -1,6 +1,6 @@
 #include "wrappers/made.h"
 
-static void leave(struct probe *probe, enum call kind, int result)
+static void local_leave(struct probe *probe, enum call kind, int result)
 {
     leave_call(probe, kind, result);
     if (probe_is_quiet(probe))
@@ -11,12 +11,12 @@ void leave_made(struct probe *probe, enum call kind, int result, enum left_kind 
 {
     if (result == MPI_SUCCESS && !probe->outer_here && handle != OBJECT_HANDLE(native.group_empty))
         unfreed_add(made, handle, probe->log->path->number, clock_now());
-    leave(probe, kind, result);
+    local_leave(probe, kind, result);
 }
 
 void leave_freed(struct probe *probe, enum call kind, int result, struct unfreed object)
 {
     if (result != MPI_SUCCESS && object.kind != LEFT_NONE)
         unfreed_restore(&object);
-    leave(probe, kind, result);
+    local_leave(probe, kind, result);
 }

@@ -81,6 +81,7 @@ def jobs_are_listed(mpi, directory):
     for run in ("run", "parts"):
         ended = tool(directory, "mpit-jobs", "--json", run)
         (row,) = json.loads(ended.out)["jobs"]
+        judge.holds(os.path.basename(row.pop("directory")) == run, f"{mpi}: mpit-jobs knows the directory {run}", ended.out)
         # sums of other orders differ in their last bit, and a trace in parts is not read for a finding
         rows.append({key: round(value, 9) if isinstance(value, float) else value for key, value in row.items() if key not in ("source", "rule", "finding")})
     judge.holds(rows[0] == rows[1] and rows[0]["ranks"] == 4, f"{mpi}: mpit-jobs lists one file and four alike", rows)

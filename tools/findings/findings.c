@@ -122,7 +122,7 @@ static const struct rule {
     {"collectives_differ", find_mismatch, false, true, true, "Let all ranks make the same calls: data may be wrong.",
      true},
     {"messages_left", find_messages_left, false, true, true, "Receive them, or do not send them.", true},
-    {"objects_left", find_objects_left, false, true, true, "Free each of them, or make them once before the loop.",
+    {"objects_left", find_objects_left, false, true, true, "Free, close or complete each of them, or make them once before the loop.",
      true},
     {"memory_full", find_memory_full, false, true, true, "Start fewer ranks on a node.", true},
     {"memory_grows", find_memory_grows, false, true, true, "Look for memory that a pass takes and does not free.",

@@ -323,22 +323,19 @@ bool find_objects_left(struct facts *facts, struct finding *finding)
     struct summary_site *places = places_by_time(&facts->summary->sites, &count), most = {.not_freed_growing = 0};
     for (size_t i = 0; places && i < count; i++) {
         all += places[i].not_freed_growing;
-        if (places[i].not_freed_growing > most.not_freed_growing)
+        if (places[i].not_freed_growing > most.not_freed_growing && places[i].kind != CALL_NONE)
             most = places[i];
     }
     free(places);
-    if (!all)
+    if (!most.not_freed_growing)
         return false;
     enum left_kind kind = left_kind_of((enum call)most.kind);
     finding->site = summary_site_of(&facts->summary->sites, most.hash);
     finding_append(finding, "%s of %s were never %s", left_kind_text(kind, most.not_freed_growing, objects),
-                   finding_place_text(facts, finding->site, place),
-                   kind == LEFT_REQUEST ? "completed"
-                   : kind == LEFT_FILE  ? "closed"
-                                        : "freed");
-    double each = most.ranks ? (double)most.not_freed_growing / (double)most.ranks : 0;
-    if (passes->count && each >= (double)passes->count / 2)
-        finding_append(finding, ", %.3g a pass on each of %" PRIu64 " ranks", each / (double)passes->count, most.ranks);
+                   finding_place_text(facts, finding->site, place), left_verb_text(kind));
+    double a_pass = passes->count ? (double)most.not_freed_growing / (double)passes->count : 0;
+    if (a_pass >= 0.5)
+        finding_append(finding, ", %.3g a pass", a_pass);
     if (all > most.not_freed_growing)
         finding_append(finding, ", and %s of other calls",
                        left_kind_text(LEFT_NONE, all - most.not_freed_growing, objects));

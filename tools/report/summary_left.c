@@ -91,12 +91,16 @@ const char *left_kind_text(enum left_kind kind, uint64_t count, char text[LEFT_T
     return text;
 }
 
-/* The places where objects of this kind were made, the most first. */
-static void places_print(const struct summary *summary, enum left_kind kind, FILE *out)
+const char *left_verb_text(enum left_kind kind)
 {
-    size_t count;
-    struct summary_site *places = places_by_time(&summary->sites, &count);
-    for (unsigned shown = 0; places && shown < LEFT_PLACES_SHOWN; shown++) {
+    return kind == LEFT_REQUEST ? "completed" : kind == LEFT_FILE ? "closed" : "freed";
+}
+
+/* The places where objects of this kind were made, the most first. */
+static void places_print(const struct summary_sites *sites, struct summary_site *places, size_t count,
+                         enum left_kind kind, FILE *out)
+{
+    for (unsigned shown = 0; shown < LEFT_PLACES_SHOWN; shown++) {
         struct summary_site *most = NULL;
         char text[SITE_PLACE_BYTES], number[UNIT_TEXT_BYTES];
         for (size_t i = 0; i < count; i++)
@@ -104,19 +108,19 @@ static void places_print(const struct summary *summary, enum left_kind kind, FIL
                 (!most || places[i].not_freed > most->not_freed))
                 most = &places[i];
         if (!most)
-            break;
+            return;
         fprintf(out, "             %s made by %s at %s%s\n", text_of_count(number, most->not_freed),
-                call_table[most->kind].name,
-                site_place_text(&summary->sites, summary_site_of(&summary->sites, most->hash), text),
+                call_table[most->kind].name, site_place_text(sites, summary_site_of(sites, most->hash), text),
                 most->not_freed_growing ? ", all through the run" : "");
         most->not_freed = 0;
     }
-    free(places);
 }
 
 static void objects_print(const struct summary *summary, FILE *out)
 {
     char text[LEFT_TEXT_BYTES];
+    size_t count = 0;
+    struct summary_site *places = places_by_time(&summary->sites, &count);
     for (enum left_kind kind = LEFT_COMM; kind < LEFT_KINDS; kind++) {
         const struct summary_row *most = NULL;
         for (size_t i = 0; i < summary->row_count; i++)
@@ -125,13 +129,10 @@ static void objects_print(const struct summary *summary, FILE *out)
         if (!most)
             continue;
         fprintf(out, "  objects    %s not %s by rank %" PRId32 "; no rank has more\n",
-                left_kind_text(kind, most->left[kind], text),
-                kind == LEFT_REQUEST ? "completed"
-                : kind == LEFT_FILE  ? "closed"
-                                     : "freed",
-                most->rank);
-        places_print(summary, kind, out);
+                left_kind_text(kind, most->left[kind], text), left_verb_text(kind), most->rank);
+        places_print(&summary->sites, places, places ? count : 0, kind, out);
     }
+    free(places);
 }
 
 void summary_left_print(const struct summary *summary, FILE *out)

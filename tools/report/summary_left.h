@@ -16,6 +16,8 @@ struct unreceived unreceived_find(const struct summary *summary);
 /* "12 datatypes". LEFT_NONE: "12 objects". */
 enum { LEFT_TEXT_BYTES = 48 };
 const char *left_kind_text(enum left_kind kind, uint64_t count, char text[LEFT_TEXT_BYTES]);
+/* "freed", "closed" or "completed". */
+const char *left_verb_text(enum left_kind kind);
 /* Prints nothing if nothing is left. */
 void summary_left_print(const struct summary *summary, FILE *out);
 

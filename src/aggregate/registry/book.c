@@ -352,6 +352,7 @@ void book_comm_retire(struct comm *comm)
     pthread_mutex_lock(&book.lock);
     MPIT_ASSERT(comm_is_valid(comm));
     if (!comm->freed) {
+        unfreed_remove(LEFT_COMM, comm->handle);
         comm_map_remove(book.map, comm->handle, comm);
         comm_mark(comm, true);
         caches_forget(comm->handle);
@@ -365,6 +366,7 @@ void book_comm_restore(struct comm *comm)
     if (comm->freed) {
         comm_map_set(&book.map, comm->handle, comm);
         comm_mark(comm, false);
+        unfreed_add(LEFT_COMM, comm->handle, 0, clock_now());
     }
     pthread_mutex_unlock(&book.lock);
 }
@@ -373,7 +375,6 @@ void book_comm_release(struct comm *comm)
 {
     struct comm *up = comm->up;
     MPIT_ASSERT(comm_is_valid(comm));
-    unfreed_remove(LEFT_COMM, comm->handle);
     comm_let_go(comm);
     if (up)
         comm_let_go(up);

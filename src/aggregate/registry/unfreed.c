@@ -1,25 +1,34 @@
 #include "registry/unfreed.h"
 
+#include "registry/book.h"
+
 #include <sched.h>
 
-/* Memory of places that were never used is never touched. */
+/* Memory of places that were never used is never touched. The last quarter is for objects that share an entry. */
 enum { PLACES = 1 << 16, OBJECTS_MOST = PLACES / 4 * 3, SPINS_MOST = 1000 };
+
+/* Stands for all further handles, when there are too many. */
+#define HANDLE_OTHERS UINT64_MAX
 
 static struct unfreed table[PLACES];
 static uint32_t used;
-static uint64_t beyond[LEFT_KINDS];
 static bool locked;
 
-static void lock(void)
+/* As long as no threads run at once nobody waits for it. Returns whether it was taken. */
+static bool lock(void)
 {
+    if (!book_is_shared())
+        return false;
     for (int spins = 0; __atomic_exchange_n(&locked, true, __ATOMIC_ACQUIRE); spins++)
         if (spins >= SPINS_MOST) /* its holder may wait for this processor */
             sched_yield();
+    return true;
 }
 
-static void unlock(void)
+static void unlock(bool taken)
 {
-    __atomic_store_n(&locked, false, __ATOMIC_RELEASE);
+    if (taken)
+        __atomic_store_n(&locked, false, __ATOMIC_RELEASE);
 }
 
 static uint32_t next_of(uint32_t place)
@@ -47,42 +56,61 @@ static void entry_clear(uint32_t place)
     used--;
 }
 
-void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks)
+/* The entry of this handle that was made last. PLACES: none. */
+static uint32_t latest_find(enum left_kind kind, uint64_t handle)
+{
+    uint32_t latest = PLACES;
+    for (uint32_t at = search_begin(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
+        if (table[at].kind == kind && table[at].handle == handle &&
+            (latest == PLACES || table[at].last >= table[latest].last))
+            latest = at;
+    return latest;
+}
+
+/* Its own entry, or an empty place for it. */
+static uint32_t entry_find(enum left_kind kind, uint64_t handle, uint32_t path)
 {
     uint32_t at = search_begin(kind, handle);
-    lock();
     while (table[at].kind != LEFT_NONE &&
            (table[at].kind != kind || table[at].handle != handle || table[at].path != path))
         at = next_of(at);
+    return at;
+}
+
+void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks)
+{
+    bool taken = lock();
+    uint32_t stale = kind == LEFT_GROUP ? PLACES : latest_find(kind, handle);
+    if (stale < PLACES) /* nobody saw that it was freed */
+        entry_clear(stale);
+    uint32_t at = entry_find(kind, handle, path);
+    if (table[at].kind == LEFT_NONE && used >= OBJECTS_MOST) {
+        handle = HANDLE_OTHERS;
+        at = entry_find(kind, handle, path);
+    }
     if (table[at].kind != LEFT_NONE) {
         table[at].last = ticks;
         table[at].count++;
-    } else if (used < OBJECTS_MOST) {
+    } else if (used < PLACES - 1) {
         table[at] = (struct unfreed){handle, ticks, ticks, kind, path, 1};
         used++;
-    } else {
-        beyond[kind]++;
     }
-    unlock();
+    unlock(taken);
 }
 
 struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle)
 {
     struct unfreed object = {.kind = LEFT_NONE};
-    uint32_t latest = PLACES;
-    lock();
-    for (uint32_t at = search_begin(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
-        if (table[at].kind == kind && table[at].handle == handle &&
-            (latest == PLACES || table[at].last >= table[latest].last))
-            latest = at;
+    bool taken = lock();
+    uint32_t latest = latest_find(kind, handle);
+    if (latest == PLACES)
+        latest = latest_find(kind, HANDLE_OTHERS);
     if (latest < PLACES) {
         object = table[latest];
         if (--table[latest].count == 0)
             entry_clear(latest);
-    } else if (beyond[kind]) {
-        beyond[kind]--;
     }
-    unlock();
+    unlock(taken);
     return object;
 }
 
@@ -93,17 +121,9 @@ void unfreed_restore(const struct unfreed *object)
 
 void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void *data)
 {
-    lock();
+    bool taken = lock();
     for (uint32_t i = 0; i < PLACES; i++)
         if (table[i].kind != LEFT_NONE)
             found(&table[i], data);
-    unlock();
-}
-
-uint64_t unfreed_beyond(enum left_kind kind)
-{
-    lock();
-    uint64_t count = beyond[kind];
-    unlock();
-    return count;
+    unlock(taken);
 }

@@ -68,6 +68,8 @@ enum left_kind left_kind_of(enum call kind)
     const struct call_description *call = &call_table[kind];
     const char *name = call->name;
     bool persistent = strstr(name, "_init") != NULL;
+    if (kind == CALL_NONE)
+        return LEFT_NONE;
     switch ((enum call_class)call->class) {
     case CLASS_COMMUNICATOR:
         return LEFT_COMM;

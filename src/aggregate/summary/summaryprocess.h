@@ -19,7 +19,7 @@ struct row_memory {
 
 /* What it made and did not free, by enum left_kind. [LEFT_NONE]: 1 if that is known. */
 void summary_left_of(const struct run_reader *run, uint64_t left[LEFT_KINDS]);
-/* What calls of this kind make. LEFT_NONE: nothing that is freed, or completed by another call. */
+/* What calls of this kind make, if they make something that is freed or completed. LEFT_NONE: of CALL_NONE. */
 enum left_kind left_kind_of(enum call kind);
 /* `end_ticks`: of the run time. */
 struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_ticks);

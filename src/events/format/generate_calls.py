@@ -231,7 +231,7 @@ def made(kind):
 
 def made_freed(kind):
     return Shape(ENTER_MADE, "leave_freed(&probe, {kind}, result, object);",
-                 before=f"struct unfreed object = {{last}} ? unfreed_remove({kind}, OBJECT_HANDLE(*{{last}})) : (struct unfreed){{{{0}}}};")
+                 before=f"struct unfreed object = {{last}} && !probe.outer_here ? unfreed_remove({kind}, OBJECT_HANDLE(*{{last}})) : (struct unfreed){{{{0}}}};")
 
 
 def collective(leave, place, begins=True):

@@ -172,7 +172,7 @@ enum left_kind {
     LEFT_PERSISTENT, /* a request that can be started many times */
     LEFT_KINDS
 };
-enum { LEFT_PLACES_MOST = 64 };
+enum { LEFT_PLACES_MOST = 1024 };
 struct left_place {
     uint32_t path; /* number of the call path that made them */
     uint32_t reserved;
@@ -444,7 +444,7 @@ struct thread_state {
     int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
     uint32_t path;   /* number of the call path. 0 = none or not known */
     uint32_t reserved;
-    uint64_t agreed; /* of a collective: what all ranks have to give. The bytes, if the function has one size for all
+    uint64_t agreed; /* of a collective: what must be the same on all ranks. The bytes, if the function has one size for all
                       * (AGREED_BYTES: not known). Above them the operation, at its place in an event */
 };
 

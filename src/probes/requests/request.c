@@ -1,6 +1,7 @@
 #include "requests/request.h"
 
 #include "base/invariant.h"
+#include "registry/unfreed.h"
 #include "requests/requestarena.h"
 #include "umq/umq.h"
 
@@ -384,6 +385,8 @@ void request_put(struct request *request, uint64_t handle)
 {
     request->handle = handle;
     table_insert(request, NULL);
+    if (request->persistent)
+        unfreed_add(LEFT_PERSISTENT, handle, request->path, clock_now());
 }
 
 bool request_link(struct log *log, struct request *request)
@@ -405,6 +408,8 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle)
 {
     request->handle = handle;
     table_insert(request, log);
+    if (request->persistent)
+        unfreed_add(LEFT_PERSISTENT, handle, request->path, clock_now());
 }
 
 /* ---- out of the table -------------------------------------------------------------------------------------------- */
@@ -435,6 +440,8 @@ static struct request *take(uint64_t handle, const void *where, enum take how)
     if (request && (!request->persistent || how == TAKE_PERSISTENT))
         table_remove(request);
     table_unlock(locked);
+    if (request && request->persistent && how == TAKE_PERSISTENT)
+        unfreed_remove(LEFT_PERSISTENT, handle);
     return request;
 }
 

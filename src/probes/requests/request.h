@@ -85,7 +85,7 @@ struct request {
         };
         struct {
             uint32_t more; /* number of its struct request_more */
-            uint32_t path; /* of any other: number of the posting call's path. 0: not known */
+            uint32_t path; /* of one that is not crowded: number of the posting call's path. 0: not known */
         };
     };
 };

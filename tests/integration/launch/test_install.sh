@@ -47,7 +47,7 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/examples/jacobi.c share/mpit/examples/particles.f90 share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml
-    share/mpit/grafana/mpi-jobs.json share/mpit/grafana/mpi-history.json share/mpit/python/mpit.py share/mpit/fortran/mpit_phases.f90 share/mpit/site/mpit.conf share/mpit/site/slurm/task-prolog share/mpit/site/slurm/epilog share/mpit/site/systemd/mpit-exporter.service share/mpit/site/pbs/mpit-hook.py share/mpit/site/lsf/job-starter
+    share/mpit/grafana/mpi-jobs.json share/mpit/grafana/mpi-history.json share/mpit/python/mpit.py share/mpit/fortran/mpit_phases.f90 share/mpit/fortran/mpit_regions.f90 share/mpit/site/mpit.conf share/mpit/site/slurm/task-prolog share/mpit/site/slurm/epilog share/mpit/site/systemd/mpit-exporter.service share/mpit/site/pbs/mpit-hook.py share/mpit/site/lsf/job-starter
     "share/mpit/site/modulefiles/mpit/$(sed -n 's/^project(mpit VERSION \([0-9.]*\).*/\1/p' "$(dirname "$0")/../../../CMakeLists.txt")")
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")

@@ -38,6 +38,7 @@ PROGRAM = f"""
 program phases
   use mpi
   use mpit_phases
+  use mpit_regions
   integer :: error, i, rank
   type(mpit_region), save :: solver
   call MPI_Init(error)
@@ -85,7 +86,8 @@ def judge_all(judge, _, mpi, work):
         return
     with open(f"{work}/main.f90", "w") as out:
         out.write(PROGRAM)
-    built = trial.run([f"mpif90.{mpi}", "-o", f"{work}/steps", f"{SHARE}/fortran/mpit_phases.f90", f"{work}/main.f90"], 60, None, work)
+    built = trial.run([f"mpif90.{mpi}", "-o", f"{work}/steps", f"{SHARE}/fortran/mpit_phases.f90", f"{SHARE}/fortran/mpit_regions.f90",
+                       f"{work}/main.f90"], 60, None, work)
     judge.holds(built.status == 0, f"{mpi}: the module is compiled", built.err)
     judge_program(judge, mpi, work, "steps", [f"{work}/steps"], {"assemble": PASSES, "solve": PASSES})
 

@@ -79,15 +79,15 @@ static inline int uint64_order(const void *one, const void *other)
         first_##index;                                                                                                 \
     })
 
-/* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
- * first, then a member, as in bsearch. The members are in that order. */
-static inline size_t array_place(const void *key, const void *array, size_t count, size_t element,
-                                 int (*order)(const void *, const void *), bool *found)
-{
-    size_t first = ARRAY_FIRST(i, 0, count, order(key, (const char *)array + i * element) <= 0);
-    *found = first < count && order(key, (const char *)array + first * element) == 0;
-    return first;
-}
+/* The index of the member for which `order` is 0, or where that member belongs. `order` compares the key with the member at
+ * an index, as ORDER(key, member). The members are in that order. */
+#define ARRAY_PLACE(index, count, order, found)                                                                        \
+    ({                                                                                                                 \
+        const size_t place_##index = ARRAY_FIRST(index, 0, (count), (order) <= 0);                                     \
+        const size_t index = place_##index;                                                                            \
+        *(found) = index < (count) && (order) == 0;                                                                    \
+        index;                                                                                                         \
+    })
 
 /* Doubles `room`, which is `first` at the beginning, until it is `least` or more. */
 static inline size_t array_room(size_t room, size_t first, size_t least)

@@ -238,10 +238,7 @@ static json_t *site_reference_json(const struct analysis *analysis, uint32_t pla
 
 json_t *analysis_sites_json(const struct analysis *analysis)
 {
-    json_t *list = json_array();
-    for (uint32_t place = 1; place <= call_places_count(analysis->places); place++)
-        json_array_append_new(list, call_place_json(analysis->places, place));
-    return list;
+    return JSON_LIST(i, call_places_count(analysis->places), call_place_json(analysis->places, (uint32_t)i + 1));
 }
 
 static json_t *pair_json(const struct analysis *analysis, uint32_t from, uint32_t to)
@@ -304,11 +301,9 @@ json_t *segments_json(const struct analysis *analysis)
         return json_null();
     size_t count;
     struct segment_figures *segments = segments_by_cost(&analysis->segments, &count);
-    json_t *list = json_array();
-    for (size_t i = 0; segments && i < count; i++)
-        json_array_append_new(list,
-                              segment_json(analysis, &segments[i], site_reference_json(analysis, segments[i].from),
-                                           site_reference_json(analysis, segments[i].to)));
+    json_t *list = JSON_LIST(i, segments ? count : 0,
+                             segment_json(analysis, &segments[i], site_reference_json(analysis, segments[i].from),
+                                          site_reference_json(analysis, segments[i].to)));
     free(segments);
     return list;
 }

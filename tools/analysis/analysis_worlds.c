@@ -122,11 +122,6 @@ static world_set gap_overhead(const struct analysis_lanes *lanes, const struct a
     return small && ns < GAP_NS && world_plan_group(plan, lane->last_place) == group ? plan->cheap[group] : 0;
 }
 
-static bool call_sends(const struct analysis_lane *lane)
-{
-    return call_shape(&lane->call) == FOLD_SEND || call_shape(&lane->call) == FOLD_POST_SEND;
-}
-
 /* Threads of a rank wait for each other outside of MPI, and the trace does not show where. But a thread that had no processor
  * just until another one left a wait in MPI has waited for that, most likely, and before MPI_Finalize for the end of the
  * others. One that slept longer or shorter did so for itself. NULL: it has not waited. */
@@ -246,7 +241,7 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
         double own = clock->times[k] - (need[k] > before[k] ? need[k] : before[k]);
         clock->work[k] += own > 0 ? own : 0; /* a call that is free needs nobody */
     }
-    lane->sends = call_sends(lane);
+    lane->sends = call_shape(&lane->call) == FOLD_SEND || call_shape(&lane->call) == FOLD_POST_SEND;
     if (!lane->sends) {
         memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
         clock->before_ns = 0;

@@ -98,15 +98,9 @@ const double *path_times(const struct path *path)
     return path && path->marked ? path->times : NULL;
 }
 
-static int key_order(const void *key, const void *share)
-{
-    uint64_t wanted = *(const uint64_t *)key, other = ((const struct path_share *)share)->key;
-    return ORDER(wanted, other);
-}
-
 static size_t share_place(const struct path *path, uint64_t key, bool *found)
 {
-    return array_place(&key, path->shares, path->count, sizeof *path->shares, key_order, found);
+    return ARRAY_PLACE(i, path->count, ORDER(key, path->shares[i].key), found);
 }
 
 static void share_add(struct paths *paths, struct path *path, uint64_t key, uint64_t ns)

@@ -21,52 +21,38 @@ bool ideal_run_split(const struct ideal_run *run, struct ideal_split *split)
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-static void cure_enter(struct world_plan *plan, const struct cure *cure, world_set world)
+/* The worlds with that cure. NULL: it is of a segment that the run does not have. */
+static world_set *cure_worlds(struct world_plan *plan, const struct cure *cure)
 {
     switch (cure->kind) {
     case CURE_RECEIVES_EARLY:
-        plan->receives_early |= world;
-        break;
+        return &plan->receives_early;
     case CURE_POSTS_EARLY:
-        plan->posts_early |= world;
-        break;
+        return &plan->posts_early;
     case CURE_SENDS_EARLY:
-        plan->sends_early |= world;
-        break;
+        return &plan->sends_early;
     case CURE_PROGRESS:
-        plan->progress |= world;
-        break;
+        return &plan->progress;
     case CURE_LOCKS_SHORT:
-        plan->locks_short |= world;
-        break;
+        return &plan->locks_short;
     case CURE_CHEAP:
-        plan->cheap[cure->group] |= world;
-        break;
+        return &plan->cheap[cure->group];
     case CURE_FREE:
-        plan->free[cure->group] |= world;
-        break;
+        return &plan->free[cure->group];
     case CURE_EVEN:
-        plan->even |= world;
-        break;
+        return &plan->even;
     case CURE_EVEN_WORK:
-        plan->even_work |= world;
-        break;
+        return &plan->even_work;
     case CURE_AT_ONCE:
-        plan->at_once |= world;
-        break;
+        return &plan->at_once;
     case CURE_ANY_ORDER:
-        plan->any_order |= world;
-        break;
+        return &plan->any_order;
     case CURE_ON_PROCESSOR:
-        plan->on_processor |= world;
-        break;
+        return &plan->on_processor;
     case CURE_PLACEMENT:
-        plan->placed |= world;
-        break;
+        return &plan->placed;
     default:
-        if (cure->segment < plan->segment_count)
-            plan->segments[cure->segment] |= world;
-        break;
+        return cure->segment < plan->segment_count ? &plan->segments[cure->segment] : NULL;
     }
 }
 
@@ -74,8 +60,11 @@ int world_plan_open(struct world_plan *plan)
 {
     plan->segments = calloc(plan->segment_count + 1, sizeof *plan->segments);
     for (size_t k = 0; plan->segments && k < plan->count; k++)
-        for (size_t i = 0; i < plan->worlds[k].count; i++)
-            cure_enter(plan, &plan->worlds[k].cures[i], (world_set)1 << k);
+        for (size_t i = 0; i < plan->worlds[k].count; i++) {
+            world_set *worlds = cure_worlds(plan, &plan->worlds[k].cures[i]);
+            if (worlds)
+                *worlds |= (world_set)1 << k;
+        }
     return plan->segments ? 0 : -1;
 }
 

@@ -124,25 +124,20 @@ static int archive_fill(struct conversion *c)
     if (result == 0 && c->job.selection &&
         OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", c->job.selection->described, true) != OTF2_SUCCESS)
         result = report_error(c->report, "the selection cannot be written to the archive");
-    result = agree(c, result);
-    if (result == 0)
-        result = events_write(c);
-    if (result == 0)
-        result = agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report));
-    if (result == 0)
-        result = agree(c, trace_numbers_gather(&c->objects, c->team, c->report));
-    if (result == 0)
-        result = agree(c, definitions_bound(c));
-    if (result == 0)
-        result = agree(
-            c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team, c->report));
+    result = agree(c, result)
+                 ?: events_write(c)
+                 ?: agree(c, trace_ranks_gather(&c->job, &c->comms, c->team, c->report))
+                 ?: agree(c, trace_numbers_gather(&c->objects, c->team, c->report))
+                 ?: agree(c, definitions_bound(c))
+                 ?: agree(c, trace_definitions_write(c->archive, &c->job, &c->comms, &c->objects, &c->strings, c->team,
+                                                     c->report));
     if (result == 0) /* one file of the archive */
         result = agree(c, c->team->rank == 0 ? trace_markers_write(c->archive, &c->job, c->report) : 0);
-    if (result == 0)
-        foreign_tell(&c->job, c->report);
-    if (result == 0)
-        trace_losses_tell(&c->job, c->report);
-    return result;
+    if (result != 0)
+        return result;
+    foreign_tell(&c->job, c->report);
+    trace_losses_tell(&c->job, c->report);
+    return 0;
 }
 
 /*

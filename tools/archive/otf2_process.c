@@ -499,10 +499,7 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct
         process_stamps_find(&lanes.process);
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));
     int result = lanes.process.created ? lanes_open(&lanes, archive) : report_no_memory(report);
-    if (result == 0)
-        result = lanes_write(&lanes, program);
-    if (result == 0)
-        result = lanes_look(&lanes);
+    result = result ?: lanes_write(&lanes, program) ?: lanes_look(&lanes);
     if (lanes_close(&lanes, archive, result != 0) != 0)
         result = -1;
     if (result == 0 && trace_numbers_keep(objects, world_rank, &set) != 0)

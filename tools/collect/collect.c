@@ -367,12 +367,6 @@ static bool is_homeless(const char *output)
     return access(above, F_OK) != 0 && errno == ENOENT;
 }
 
-static void job_forget(const struct spool_run *runs, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        unlink(run_reader_path(&runs[i].reader));
-}
-
 /* Returns whether the results of a job should become one file: they are on several nodes. The node of rank 0 does it. */
 static bool is_to_join(const struct work *work, const struct spool_run *runs, size_t count)
 {
@@ -438,7 +432,8 @@ static void jobs_collect(struct work *work, const struct spool_runs *runs)
         if (!job_has_ended(work, &runs->list[begin], end - begin))
             work->sum->at_work += end - begin;
         else if (work->homeless)
-            job_forget(&runs->list[begin], end - begin);
+            for (size_t i = begin; i < end; i++)
+                unlink(run_reader_path(&runs->list[i].reader));
         else
             job_collect(work, &runs->list[begin], end - begin);
     }

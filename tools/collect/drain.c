@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, REST_MS = 200, DRAINED = 1 };
+enum { LOOK_MS = 20, REST_MS = 200, DRAINED = 1, BEGIN_SECONDS = 10, GROWS_SECONDS = 600 };
 
 /* So much of a live file is drained at a time, and then its memory is freed. */
 enum { STEP_BYTES = 1 << 20, STEP_CHUNKS = 256 };
@@ -85,11 +85,6 @@ static int draining_open(struct draining *draining, const char *live, const char
         return 0;
     draining_close(draining);
     return -1;
-}
-
-static bool is_drained(const struct chunk_header *chunk)
-{
-    return chunk->kind == CHUNK_FREE && chunk->reserved[1] == DRAINED;
 }
 
 /* Returns whether the chunk is finished: any chunk of the trace, or a chunk of samples that is not being filled. */
@@ -167,7 +162,7 @@ static int chunk_free(struct draining *draining, uint64_t offset, struct chunk_h
         chunk.reserved[1] = DRAINED;
         return chunk_head_write(draining, offset, &chunk) == 0 ? chunk_join(draining, offset, &chunk) : -1;
     }
-    if (is_drained(&chunk))
+    if (chunk.kind == CHUNK_FREE && chunk.reserved[1] == DRAINED)
         return chunk_join(draining, offset, &chunk);
     draining->last = 0;
     return 0;
@@ -284,14 +279,6 @@ static void live_drain(const struct spool *spool, const char *name, const char *
         close(lock);
 }
 
-/* Returns whether the file has no header yet. An older file without a header is damaged. */
-static bool file_begins(const char *path)
-{
-    enum { BEGIN_SECONDS = 10 };
-    struct stat st;
-    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
-}
-
 /* The results of the reads of all live files. */
 struct look {
     size_t working; /* processes that may still write */
@@ -304,13 +291,11 @@ struct look {
 /* A process that cannot be seen from here counts as running as long as it holds its file, and that grows. */
 static bool may_write(const struct run_header *header, const char *path)
 {
-    enum { GROWS_SECONDS = 600 };
-    struct stat st;
     if (header->phase == RUN_FINALIZED || process_is_of_earlier_boot(header))
         return false;
     enum process_life life = process_life(header);
-    return life == LIFE_HERE || (life == LIFE_UNSEEN && !process_has_let_go(header, path) && stat(path, &st) == 0 &&
-                                 time(NULL) - st.st_mtime < GROWS_SECONDS);
+    return life == LIFE_HERE ||
+           (life == LIFE_UNSEEN && !process_has_let_go(header, path) && file_is_young(path, GROWS_SECONDS));
 }
 
 static void spool_look(const struct spool *spool, struct look *look)
@@ -323,7 +308,7 @@ static void spool_look(const struct spool *spool, struct look *look)
             continue;
         snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
         if (!header_read(live, &page)) {
-            look->working += file_begins(live);
+            look->working += file_is_young(live, BEGIN_SECONDS); /* an older file without a header is damaged */
             continue;
         }
         if (!may_write(&page.header, live))

@@ -239,12 +239,6 @@ static bool rights_take(uid_t owner)
     return owner == geteuid() || (setegid(group) == 0 && seteuid(owner) == 0);
 }
 
-static void rights_return(uid_t own, gid_t group)
-{
-    if (seteuid(own) != 0 || setegid(group) != 0)
-        err(1, "the rights of root are lost");
-}
-
 static void spools_clean(struct cleaning *cleaning)
 {
     struct spool_list spools;
@@ -257,7 +251,8 @@ static void spools_clean(struct cleaning *cleaning)
     for (size_t i = 0; i < spools.count; i++) {
         if (rights_take(spools.list[i].owner))
             spool_clean(cleaning, &spools.list[i]);
-        rights_return(own, group);
+        if (seteuid(own) != 0 || setegid(group) != 0)
+            err(1, "the rights of root are lost");
     }
     spools_release(&spools);
 }

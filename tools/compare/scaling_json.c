@@ -1,5 +1,7 @@
 #include "compare/scaling.h"
 
+#include "job/jsonvalue.h"
+
 static json_t *known_json(double figure)
 {
     return figure < 0 ? json_null() : json_real(figure);
@@ -22,9 +24,7 @@ static json_t *scaling_row_json(const struct scaling_row *row)
 
 json_t *scaling_json(const struct scaling *scaling)
 {
-    json_t *rows = json_array();
-    for (size_t i = 0; i < scaling->count; i++)
-        json_array_append_new(rows, scaling_row_json(&scaling->rows[i]));
     return json_pack("{s:i, s:s, s:b, s:o}", "version", 1, "scaling", scaling->weak ? "weak" : "strong", "doubtful",
-                     (int)scaling_is_doubtful(scaling), "rows", rows);
+                     (int)scaling_is_doubtful(scaling), "rows",
+                     JSON_LIST(i, scaling->count, scaling_row_json(&scaling->rows[i])));
 }

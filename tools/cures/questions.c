@@ -52,12 +52,6 @@ static const char *after_word(const char *text, const char *word)
     return strncmp(text, word, length) == 0 ? text + length : NULL;
 }
 
-static bool is_place(const char *text)
-{
-    size_t length = strlen(text), end = strlen(" free");
-    return length > end && strcmp(text + length - end, " free") == 0;
-}
-
 int question_read(struct question *question, const char *text, char problem[QUESTION_PROBLEM_BYTES])
 {
     const char *latency = after_word(text, "latency "), *bandwidth = after_word(text, "bandwidth "),
@@ -73,7 +67,7 @@ int question_read(struct question *question, const char *text, char problem[QUES
         question->kind = ASK_COMPUTING;
     else if (rank && balanced_rank_read(rank, &question->rank))
         question->kind = ASK_RANK;
-    else if (is_place(text))
+    else if (text_ends(text, " free"))
         question->kind = ASK_PLACE;
     else {
         snprintf(problem, QUESTION_PROBLEM_BYTES, "'%.80s' is no question; " QUESTIONS_ALLOWED, text);

@@ -33,9 +33,7 @@ int database_samples_fill(struct database_job *job)
         database_note(job, TABLE_SAMPLES, "no samples were taken: mpit-run --sample HZ takes some");
         return 0;
     }
-    int result = stacks_open(&stacks, job->job, &all, false);
-    if (result == 0)
-        result = stacks_walk(&stacks, sample_row_put, job);
+    int result = stacks_open(&stacks, job->job, &all, false) ?: stacks_walk(&stacks, sample_row_put, job);
     if (result == 0 && stacks.lost) {
         snprintf(text, sizeof text, "%" PRIu64 " samples were lost: their buffer was full", stacks.lost);
         database_note(job, TABLE_SAMPLES, text);

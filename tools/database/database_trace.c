@@ -22,18 +22,12 @@ struct tracing {
 
 /* ---- references -------------------------------------------------------------------------------------------------- */
 
-static int comm_name_order(const void *name, const void *comm)
-{
-    return strcmp(name, ((const struct summary_comm *)comm)->name);
-}
-
 /* The number of the summary's communicator of this name. 0: there is none. */
 static int64_t comm_of_summary(const struct database_job *job, const char *name)
 {
     const struct summary *summary = job->job->summary;
     bool found; /* they are sorted */
-    size_t place =
-        array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, comm_name_order, &found);
+    size_t place = ARRAY_PLACE(i, summary->comm_count, strcmp(name, summary->comms[i].name), &found);
     return found ? job->first_comm + (int64_t)place : 0;
 }
 

@@ -16,9 +16,7 @@ static int job_write(struct database_job *job, char error[OUTPUT_ERROR_BYTES])
 {
     error[0] = '\0';
     database_summary_fill(job);
-    int result = database_trace_fill(job, error);
-    if (result == 0)
-        result = database_samples_fill(job);
+    int result = database_trace_fill(job, error) ?: database_samples_fill(job);
     if (result == 0 && job->paths.no_memory)
         result = -1;
     if (result != 0 && !error[0])

@@ -55,18 +55,6 @@ static OTF2_StringRef string_id(struct definitions *d, const char *text)
             (d)->error = OTF2_GlobalDefWriter_Write##kind((d)->writer, __VA_ARGS__);                                   \
     } while (0)
 
-static void strings_write(struct definitions *d)
-{
-    for (uint32_t id = 0; id < d->strings->count; id++)
-        WRITE(d, String, id, d->strings->list[id]);
-}
-
-static void paradigm_write(struct definitions *d)
-{
-    OTF2_StringRef mpi = string_id(d, "MPI");
-    WRITE(d, Paradigm, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS);
-}
-
 /* A single host is the root. Several hosts are below a machine, because readers expect one root. */
 static OTF2_SystemTreeNodeRef node_of_host(const struct trace_job *job, uint32_t host)
 {
@@ -363,9 +351,11 @@ static uint64_t range_end(const struct trace_job *job)
 
 static void definitions_walk(struct definitions *d)
 {
+    OTF2_StringRef mpi = string_id(d, "MPI");
     WRITE(d, ClockProperties, 1000000000, 0, range_end(d->job), d->job->line.origin_ns);
-    strings_write(d);
-    paradigm_write(d);
+    for (uint32_t id = 0; id < d->strings->count; id++)
+        WRITE(d, String, id, d->strings->list[id]);
+    WRITE(d, Paradigm, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS);
     hosts_write(d);
     ranks_write(d);
     locations_write(d);

@@ -160,9 +160,8 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
     const struct run_job *job = &dir->jobs[i];
     struct analysis analysis;
     json_t *json = NULL;
-    int result = analysis_open(&analysis, job->files, job->file_count, &request->selection, job->names);
-    if (result == 0)
-        result = analysis_join_phases(&analysis);
+    int result = analysis_open(&analysis, job->files, job->file_count, &request->selection, job->names)
+                     ?: analysis_join_phases(&analysis);
     if (result != 0) {
         fflush(stdout);
         warnx("%s%s%s", dir->path, job->file_count ? " cannot be analysed: " : ": ",

@@ -41,11 +41,10 @@ static json_t *pathlist_frame_json(struct symbols *symbols, const struct run_rea
     static const struct symbol_line unknown;
     const struct module_record *module = run_reader_module(reader, frame);
     const struct symbol_place *place = pathlist_place_find(symbols, reader, frame);
-    json_t *json = pathlist_line_json(place ? &place->lines[0] : &unknown), *around = json_array();
-    for (unsigned i = 1; place && i < place->count; i++)
-        json_array_append_new(around, pathlist_line_json(&place->lines[i]));
+    json_t *json = pathlist_line_json(place ? &place->lines[0] : &unknown);
+    size_t around = place && place->count ? place->count - 1 : 0;
     const char *path = module ? python_place_file(module->path) : NULL;
-    json_object_set_new(json, "inlined_into", around);
+    json_object_set_new(json, "inlined_into", JSON_LIST(i, around, pathlist_line_json(&place->lines[i + 1])));
     json_object_set_new(json, "module", text_json(path));
     json_object_set_new(json, "build_id", module ? build_id_json(module) : json_null());
     json_object_set_new(json, "offset", json_integer((json_int_t)(frame & PATH_OFFSET_MASK)));
@@ -68,12 +67,10 @@ static json_t *flags_json(const struct path_record *path)
 static json_t *pathlist_path_json(struct symbols *symbols, const struct run_reader *reader,
                                   const struct path_record *path)
 {
-    json_t *frames = json_array();
-    for (uint32_t i = 0; i < path->frames; i++)
-        json_array_append_new(frames, pathlist_frame_json(symbols, reader, path->frame[i]));
     return json_pack("{s:i, s:o, s:o, s:o}", "number", (int)path->number, "function",
                      path->kind ? json_string(run_reader_call_name(reader, path->kind)) : json_null(), "flags",
-                     flags_json(path), "frames", frames);
+                     flags_json(path), "frames",
+                     JSON_LIST(i, path->frames, pathlist_frame_json(symbols, reader, path->frame[i])));
 }
 
 static json_t *pathlist_process_json(struct symbols *symbols, const struct run_reader *reader)

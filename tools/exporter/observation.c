@@ -115,12 +115,6 @@ static void origin_take(struct observed_job *job, const struct run_reader *run)
     snprintf(job->scheduler_job, sizeof job->scheduler_job, "%s", text[name] ? text + name + 1 : "");
 }
 
-static bool is_process(const struct observed_process *process, const struct run_header *header)
-{
-    return process->rank == header->world_rank && process->pid == header->pid &&
-           process->begin_realtime_ns == header->begin_realtime_ns;
-}
-
 /* Sorts by rank. Among processes of one rank the latest comes first. */
 static struct observed_process *observed_process_add(struct observed_job *job, const struct run_header *header,
                                                      const char *path)
@@ -145,9 +139,12 @@ static struct observed_process *observed_process_add(struct observed_job *job, c
 
 static struct observed_process *process_find(struct observed_job *job, const struct run_header *header)
 {
-    for (size_t i = 0; i < job->count; i++)
-        if (is_process(job->processes[i], header))
-            return job->processes[i];
+    for (size_t i = 0; i < job->count; i++) {
+        struct observed_process *process = job->processes[i];
+        if (process->rank == header->world_rank && process->pid == header->pid &&
+            process->begin_realtime_ns == header->begin_realtime_ns)
+            return process;
+    }
     return NULL;
 }
 

@@ -246,13 +246,6 @@ static int variable_read(struct observation *observation, struct reading *readin
 
 /* ---- a process --------------------------------------------------------------------------------------------------- */
 
-static void reading_end(struct reading *reading)
-{
-    free(reading->order);
-    free(reading->part);
-    free(reading->values);
-}
-
 /* Allocates room for the largest variable, and for SPAN, for each part and for the whole. */
 static int reading_begin(struct reading *reading, const struct observation *observation)
 {
@@ -320,11 +313,11 @@ int observation_read(struct observation *observation, struct observed_process *p
         bool opened = attempt > 1 && file_again(&again, run, path);
         bool last = attempt == READS_MOST || (attempt > 1 && !opened);
         struct reading reading = {.run = opened ? &again : run, .process = process};
-        result = reading_begin(&reading, observation);
-        if (result == 0)
-            result = variables_read(observation, &reading, &next, last, seen);
+        result = reading_begin(&reading, observation) ?: variables_read(observation, &reading, &next, last, seen);
         done = next >= reading.run->variable_count;
-        reading_end(&reading);
+        free(reading.order);
+        free(reading.part);
+        free(reading.values);
         if (opened)
             run_reader_close(&again);
     }

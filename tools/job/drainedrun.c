@@ -24,11 +24,8 @@ static int unnamed_file(void)
 static int run_pack(const struct run_reader *run, const struct drained *drained, int fd)
 {
     struct job_writer writer;
-    int result = job_writer_begin(&writer, fd, run->header.job, 1);
-    if (result == 0)
-        result = job_writer_process(&writer, run, drained);
-    if (result == 0)
-        result = job_writer_end(&writer);
+    int result = job_writer_begin(&writer, fd, run->header.job, 1)
+                     ?: job_writer_process(&writer, run, drained) ?: job_writer_end(&writer);
     job_writer_release(&writer);
     return result;
 }

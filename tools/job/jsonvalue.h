@@ -15,6 +15,15 @@ json_t *text_json(const char *text);
 /* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, becomes 2^63 - 1. */
 json_t *count_json(uint64_t count);
 
+/* An array of one value for each index below `count`. */
+#define JSON_LIST(index, count, value)                                                                                 \
+    ({                                                                                                                 \
+        json_t *list_of_##index = json_array();                                                                        \
+        for (size_t index = 0, end_of_##index = (count); index < end_of_##index; index++)                              \
+            json_array_append_new(list_of_##index, (value));                                                           \
+        list_of_##index;                                                                                               \
+    })
+
 /* "2026-11-26T13:47:02Z", of nanoseconds since the epoch. 0 becomes null. */
 json_t *instant_json(uint64_t ns);
 

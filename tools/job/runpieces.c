@@ -24,7 +24,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
@@ -82,7 +81,7 @@ static void piece_add(struct run_piece **pieces, size_t *count, const struct run
     (*pieces)[(*count)++] = copy;
 }
 
-enum { BRIEF_LEAST = 1000 };
+enum { BRIEF_LEAST = 1000, YOUNG_SECONDS = 10 };
 
 /* Returns whether only the header of the file is kept. */
 static bool file_is_parked(const struct run_dir *dir, const struct run_header *header)
@@ -409,13 +408,6 @@ void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
             piece_names_read(dir, job, &job->pieces[i]);
 }
 
-static bool is_young(const char *path)
-{
-    enum { YOUNG_SECONDS = 10 };
-    struct stat st;
-    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < YOUNG_SECONDS;
-}
-
 static void file_add(struct run_dir *dir, char *path)
 {
     char error[128];
@@ -434,7 +426,8 @@ static void file_add(struct run_dir *dir, char *path)
     }
     if (owner_check(dir, path, index.owner) && (!run_dir_choice.totals || !total_add(dir, &file, &index))) {
         sections_add(dir, &file, &index);
-        dir->vanished = dir->vanished || (index.cut && is_young(path)); /* somebody may be writing it */
+        dir->vanished =
+            dir->vanished || (index.cut && file_is_young(path, YOUNG_SECONDS)); /* somebody may be writing it */
         if (index.cut)
             problem_add(dir, "%s is truncated: only its first %zu sections can be read, up to byte %" PRIu64, path,
                         index.count, index.end);

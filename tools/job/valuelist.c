@@ -48,20 +48,13 @@ static void variable_list(json_t *list, const struct run_reader *run, const stru
     snprintf(name, sizeof name, "%s", record->name);
     text_tidy(name, sizeof name);
     snprintf(job, sizeof job, "%016" PRIx64, run->header.job);
-    json_t *entry = json_object();
-    json_object_set_new(entry, "job", json_string(job));
-    json_object_set_new(entry, "rank", json_integer(run_rank(&run->header)));
-    if (comm) {
+    if (comm)
         label_clean(where, sizeof where, comm->name, COMM_NAME_BYTES);
-        json_object_set_new(entry, "communicator", json_string(where));
-    }
-    json_object_set_new(entry, "name", json_string(name));
-    json_object_set_new(entry, "class", json_string(variable_class_name(record->class)));
-    json_object_set_new(entry, "unit", json_string(strcmp(record->unit, "ticks") == 0 ? "ns" : record->unit));
-    json_object_set_new(entry, "values",
-                        none ? json_null()
-                             : values_json(run, record, values, count < VALUES_MOST ? count : VALUES_MOST));
-    json_array_append_new(list, entry);
+    json_t *shown = none ? json_null() : values_json(run, record, values, count < VALUES_MOST ? count : VALUES_MOST);
+    json_array_append_new(list, json_pack("{s:s, s:i, s:s*, s:s, s:s, s:s, s:o}", "job", job, "rank",
+                                          (int)run_rank(&run->header), "communicator", comm ? where : NULL, "name",
+                                          name, "class", variable_class_name(record->class), "unit",
+                                          strcmp(record->unit, "ticks") == 0 ? "ns" : record->unit, "values", shown));
 }
 
 void value_list_add(json_t *list, const struct run_reader *run, const char *pattern)

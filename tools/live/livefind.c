@@ -128,9 +128,7 @@ static int named_directory_look(struct live_finder *finder, const char *path, ui
 static int place_look(struct live_finder *finder, const char *path)
 {
     struct spool_list spools = {.list = NULL};
-    int result = named_directory_look(finder, path, geteuid());
-    if (result == 0)
-        result = spools_find(&spools, path);
+    int result = named_directory_look(finder, path, geteuid()) ?: spools_find(&spools, path);
     for (size_t i = 0; result == 0 && i < spools.count; i++)
         result = named_directory_look(finder, spools.list[i].path, geteuid());
     spools_release(&spools);

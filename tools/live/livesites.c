@@ -64,15 +64,11 @@ struct keytable live_sites_read(const struct live_job *job, struct live_share sh
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
 /* A poll may find nothing, and a loop over neighbours makes several other calls in a pass. */
-static bool ends_a_pass(unsigned kind)
-{
-    return call_table[kind].fold == FOLD_COLL || kind == CALL_MPI_Waitall || kind == CALL_MPI_Win_fence;
-}
-
 static bool may_be_beat(const struct live_site *site, size_t ranks)
 {
-    return ends_a_pass(site->function) && site->ranks == ranks && site->least >= PASSES_LEAST &&
-           site->most - site->least <= PASSES_APART;
+    unsigned kind = site->function;
+    bool ends = call_table[kind].fold == FOLD_COLL || kind == CALL_MPI_Waitall || kind == CALL_MPI_Win_fence;
+    return ends && site->ranks == ranks && site->least >= PASSES_LEAST && site->most - site->least <= PASSES_APART;
 }
 
 static int by_least(const void *one, const void *other)

@@ -45,10 +45,7 @@ json_t *page_unknown_trace(const struct run_job *job)
 
 json_t *page_counts(const uint64_t *list, size_t count, size_t step)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, count_json(list[i * step]));
-    return array;
+    return JSON_LIST(i, count, count_json(list[i * step]));
 }
 
 /* ---- parts that are there already -------------------------------------------------------------------------------- */

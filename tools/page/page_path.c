@@ -13,12 +13,6 @@ struct path_turn {
 
 #define OF_COMM UINT32_C(0x80000000)
 
-/* All members wait for the last one. */
-static bool is_of_operation(enum wait_pattern pattern)
-{
-    return pattern == WAIT_AT_BARRIER || pattern == WAIT_AT_NXN || pattern == WAIT_AT_CREATION;
-}
-
 static int by_wait(const void *one, const void *other)
 {
     uint64_t a = (*(struct path_turn *const *)one)->waited_ns, b = (*(struct path_turn *const *)other)->waited_ns;
@@ -44,7 +38,8 @@ static void turns_cut(struct page_path *path, size_t most)
 
 void page_path_add(struct page_path *path, const struct analysis_wait *wait)
 {
-    bool all = is_of_operation(wait->pattern);
+    /* all members of an operation wait for the last one */
+    bool all = wait->pattern == WAIT_AT_BARRIER || wait->pattern == WAIT_AT_NXN || wait->pattern == WAIT_AT_CREATION;
     uint64_t from = (uint64_t)(uint32_t)wait->cause->world_rank << 32,
              to = all ? OF_COMM | wait->comm : (uint32_t)wait->rank;
     if (path->no_memory || (!all && wait->ns < path->least_ns))

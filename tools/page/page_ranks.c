@@ -128,9 +128,7 @@ static int table_fill(struct rank_table *table, const struct run_job *job)
         const struct run_reader *run = run_job_tallies(job, i);
         if (!run)
             continue;
-        result = summary_of_run(part, run);
-        if (result == 0)
-            result = page_rank_add(table, part, header);
+        result = summary_of_run(part, run) ?: page_rank_add(table, part, header);
         summary_release(part);
         run_job_tallies_rest(job, i);
     }
@@ -184,10 +182,7 @@ static void page_rows_take(struct rank_table *table, const struct summary *summa
 /* A member of all rows. */
 static json_t *reals_json(const double *list, size_t count)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, figure_json(list[i * ROW_STEP]));
-    return array;
+    return JSON_LIST(i, count, figure_json(list[i * ROW_STEP]));
 }
 
 const char *page_class_key(unsigned call_class)
@@ -208,19 +203,13 @@ static json_t *call_spread_json(const struct rank_table *table, size_t kind)
     const struct rank_spread *spread = &table->spreads[kind];
     const uint64_t *cells = (const uint64_t *)table->calls[kind];
     size_t rows = table->rows.count;
-    json_t *object = json_object();
-    json_object_set_new(object, "name", json_string(call_table[kind].name));
-    json_object_set_new(object, "class", json_string(page_class_key(call_table[kind].class)));
-    json_object_set_new(object, "ranks", count_json(spread->ranks));
-    json_object_set_new(object, "mean_ns", json_real((double)spread->sum_ns / (double)table->known));
-    json_object_set_new(object, "min_ns", count_json(spread->min_ns));
-    json_object_set_new(object, "min_rank", json_integer(spread->min_rank));
-    json_object_set_new(object, "max_ns", count_json(spread->max_ns));
-    json_object_set_new(object, "max_rank", json_integer(spread->max_rank));
-    json_object_set_new(object, "count", page_counts(cells, rows, ROW_CALL_STEP));
-    json_object_set_new(object, "time_ns", page_counts(cells + 1, rows, ROW_CALL_STEP));
-    json_object_set_new(object, "stall_ns", page_counts(cells + 2, rows, ROW_CALL_STEP));
-    return object;
+    return json_pack("{s:s, s:s, s:o, s:f, s:o, s:i, s:o, s:i, s:o, s:o, s:o}", "name", call_table[kind].name, "class",
+                     page_class_key(call_table[kind].class), "ranks", count_json(spread->ranks), "mean_ns",
+                     (double)spread->sum_ns / (double)table->known, "min_ns", count_json(spread->min_ns), "min_rank",
+                     (int)spread->min_rank, "max_ns", count_json(spread->max_ns), "max_rank", (int)spread->max_rank,
+                     "count", page_counts(cells, rows, ROW_CALL_STEP), "time_ns",
+                     page_counts(cells + 1, rows, ROW_CALL_STEP), "stall_ns",
+                     page_counts(cells + 2, rows, ROW_CALL_STEP));
 }
 
 static bool figure_is_known(const struct rank_table *table, enum rank_figure figure)
@@ -228,12 +217,6 @@ static bool figure_is_known(const struct rank_table *table, enum rank_figure fig
     if (figure == FIGURE_STALL_NS)
         return table->stalls_known;
     return !table->from_rows || figure < FIGURE_COLL_COUNT; /* rows have no collectives */
-}
-
-static json_t *figure_list_json(const struct rank_table *table, enum rank_figure figure)
-{
-    return figure_is_known(table, figure) ? page_counts(&table->list->figures[figure], table->rows.count, ROW_STEP)
-                                          : json_null();
 }
 
 static json_t *hosts_json(const struct rank_table *table)
@@ -264,7 +247,9 @@ static json_t *rank_table_json(const struct rank_table *table, bool anew)
     json_object_set_new(object, "mpi_seconds", reals_json(&table->list->mpi_seconds, rows));
     json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(&table->list->thread_seconds, rows));
     for (size_t i = 0; i < FIGURES; i++)
-        json_object_set_new(object, figure_keys[i], figure_list_json(table, i));
+        json_object_set_new(object, figure_keys[i],
+                            figure_is_known(table, i) ? page_counts(&table->list->figures[i], rows, ROW_STEP)
+                                                      : json_null());
     for (size_t kind = 1; kind < CALL_COUNT; kind++)
         if (table->calls[kind])
             json_array_append_new(functions, call_spread_json(table, kind));

@@ -96,9 +96,7 @@ json_t *page_site_places(const struct run_job *job)
 {
     const struct summary_site **order = sites_by_time(&job->summary->sites);
     size_t *places = order ? sites_places(&job->summary->sites, order) : NULL;
-    json_t *list = json_array();
-    for (uint64_t i = 0; places && i < job->summary->sites.count; i++)
-        json_array_append_new(list, json_integer((json_int_t)places[i]));
+    json_t *list = JSON_LIST(i, places ? job->summary->sites.count : 0, json_integer((json_int_t)places[i]));
     free(places);
     free(order);
     return list;

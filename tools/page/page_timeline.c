@@ -326,7 +326,7 @@ static void row_finish(struct binning *binning)
 
 static json_t *timeline_row_json(struct binning *binning, uint32_t first, double threads)
 {
-    json_t *object = json_object(), *totals = json_object(), *shares = json_object();
+    json_t *totals = json_object(), *shares = json_object();
     row_finish(binning);
     for (unsigned state = 0; state < STATES; state++) {
         if (binning->row.totals[state] < 0.5)
@@ -334,10 +334,7 @@ static json_t *timeline_row_json(struct binning *binning, uint32_t first, double
         json_object_set_new(totals, state_key(state), count_json((uint64_t)(binning->row.totals[state] + 0.5)));
         json_object_set_new(shares, state_key(state), shares_json(binning, state, threads));
     }
-    json_object_set_new(object, "rank", count_json(first));
-    json_object_set_new(object, "totals_ns", totals);
-    json_object_set_new(object, "shares", shares);
-    return object;
+    return json_pack("{s:o, s:o, s:o}", "rank", count_json(first), "totals_ns", totals, "shares", shares);
 }
 
 static json_t *rows_json(struct binning *binning)
@@ -397,17 +394,14 @@ static int bins_choose(struct binning *binning)
 
 static json_t *binning_json(struct binning *binning)
 {
-    json_t *rows = bins_choose(binning) == 0 ? rows_json(binning) : NULL, *states = json_array();
-    if (!rows) {
-        json_decref(states);
+    json_t *rows = bins_choose(binning) == 0 ? rows_json(binning) : NULL;
+    if (!rows)
         return page_unknown(binning->report->error);
-    }
-    for (unsigned state = 0; state < STATES; state++)
-        json_array_append_new(states, json_string(state_key(state)));
     return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "ranks", count_json(binning->rows.ranks),
                      "per_row", count_json(binning->rows.per_row), "bins", count_json(binning->bins), "bin_ns",
                      binning->bin_ns, "end_ns", count_json(binning->end_ns), "untimed", count_json(binning->untimed),
-                     "states", states, "rows", rows, "calls", page_calls_json(&binning->calls));
+                     "states", JSON_LIST(state, STATES, json_string(state_key((unsigned)state))), "rows", rows, "calls",
+                     page_calls_json(&binning->calls));
 }
 
 json_t *page_timeline(const struct run_job *job)

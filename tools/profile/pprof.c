@@ -283,9 +283,7 @@ int pprof_write(struct stacks *stacks, FILE *out)
     struct writing w = {.stacks = stacks, .first_ns = UINT64_MAX};
     w.last = &w.first;
     text_number(&w, ""); /* number 0 */
-    int result = stacks_walk(stacks, pprof_sample_add, &w);
-    if (result == 0)
-        result = profile_write(&w, out);
+    int result = stacks_walk(stacks, pprof_sample_add, &w) ?: profile_write(&w, out);
     tdestroy(w.tree, stack_node_ignore);
     for (struct stack *stack = w.first, *next; stack; stack = next) {
         next = stack->next_made;

@@ -14,11 +14,6 @@ static void profile_sum_add(struct profile_sum *sum, const struct stack_sample *
     sum->state_ns[sample->sample->state] += sample->weight_ns;
 }
 
-static uint64_t frame_pair_key(const struct frame *one, const struct frame *other)
-{
-    return (uint64_t)one->number << 32 | (other ? other->number + UINT64_C(1) : 0);
-}
-
 static uint64_t place(const struct stack_frame *frame)
 {
     return (uint64_t)frame->file_number << 32 | frame->line;
@@ -46,8 +41,8 @@ static int call_count(struct profile *profile, const struct stack_sample *sample
     call->frame = frame;
     profile_sum_add(&call->sum, sample);
     const struct stack_frame *caller = at ? &sample->frames[at - 1] : NULL;
-    struct profile_site *site = keytable_make(&profile->sites, frame_pair_key(frame, caller ? caller->frame : NULL),
-                                              caller ? place(caller) : 0, sizeof *site);
+    uint64_t frames = (uint64_t)frame->number << 32 | (caller ? caller->frame->number + UINT64_C(1) : 0);
+    struct profile_site *site = keytable_make(&profile->sites, frames, caller ? place(caller) : 0, sizeof *site);
     if (!site)
         return -1;
     site->call = frame;

@@ -140,8 +140,7 @@ json_t *profile_json(struct profile *profile)
                              "effective_samples", profile_samples(profile), "time", sum_json(&profile->sum));
     if (!json)
         return NULL;
-    json_object_set_new(json, "limit_ns",
-                        profile->stacks.limit_ns ? count_json(profile->stacks.limit_ns) : json_null());
+    json_object_set_new(json, "limit_ns", known_count_json(profile->stacks.limit_ns > 0, profile->stacks.limit_ns));
     json_object_set_new(json, "states", states_json(profile));
     json_object_set_new(json, "timers", exact_json(profile));
     json_object_set_new(json, "by_rank", table_json(&profile->processes, process_json));

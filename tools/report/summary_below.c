@@ -141,11 +141,10 @@ json_t *summary_below_json(const struct summary *summary)
     struct belows belows = {0};
     size_t count;
     const struct below **list = belows_find(&belows, summary, &count);
-    json_t *json = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(json, json_pack("{s:o, s:o}", "function",
-                                              text_json(summary_text(&summary->sites, list[i]->frame->function)),
-                                              "time_ns", count_json(list[i]->time_ns)));
+    json_t *json = JSON_LIST(i, count,
+                             json_pack("{s:o, s:o}", "function",
+                                       text_json(summary_text(&summary->sites, list[i]->frame->function)), "time_ns",
+                                       count_json(list[i]->time_ns)));
     belows_release(&belows, list);
     return json;
 }

@@ -4,6 +4,7 @@
 #include "summary/summarycounters.h"
 #include "base/units.h"
 #include "figures/variables.h"
+#include "job/jsonvalue.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -79,17 +80,12 @@ void summary_counters_print(const struct summary *summary, FILE *out)
                 summary->counter_read_ns);
 }
 
-static json_t *number_json(uint64_t number)
-{
-    return json_integer((json_int_t)number);
-}
-
 static json_t *counter_json(const struct summary *summary, const struct summary_counter *counter)
 {
     const struct summary_spread *spread = &counter->spread;
     json_t *json = json_object(), *places = json_object(), *ranks = json_object();
     for (unsigned i = 0; i < PLACE_COUNT; i++)
-        json_object_set_new(places, variable_slot_name(NAMES_PLACE, i), number_json(counter->places[i]));
+        json_object_set_new(places, variable_slot_name(NAMES_PLACE, i), count_json(counter->places[i]));
     json_object_set_new(ranks, "mean", json_real(counter->ranks ? spread->sum / (double)counter->ranks : 0));
     json_object_set_new(ranks, "min", json_real(spread->min));
     json_object_set_new(ranks, "min_rank", json_integer(spread->min_rank));
@@ -97,9 +93,9 @@ static json_t *counter_json(const struct summary *summary, const struct summary_
     json_object_set_new(ranks, "max_rank", json_integer(spread->max_rank));
     json_object_set_new(json, "name", json_string(counter->name));
     json_object_set_new(json, "unit", json_string(counter->unit));
-    json_object_set_new(json, "total", number_json(summary_counter_total(counter)));
+    json_object_set_new(json, "total", count_json(summary_counter_total(counter)));
     json_object_set_new(json, "places", places);
-    json_object_set_new(json, "ranks", number_json(counter->ranks));
+    json_object_set_new(json, "ranks", count_json(counter->ranks));
     json_object_set_new(json, "by_rank", ranks);
     json_object_set_new(json, "per_second", json_real(counter_rate(summary, counter)));
     return json;
@@ -107,8 +103,5 @@ static json_t *counter_json(const struct summary *summary, const struct summary_
 
 json_t *summary_counters_json(const struct summary *summary)
 {
-    json_t *json = json_array();
-    for (unsigned i = 0; i < summary->counter_count; i++)
-        json_array_append_new(json, counter_json(summary, &summary->counters[i]));
-    return json;
+    return JSON_LIST(i, summary->counter_count, counter_json(summary, &summary->counters[i]));
 }

@@ -72,10 +72,7 @@ json_t *finding_place_json(const struct summary *summary, const struct summary_s
 
 static json_t *rank_list_json(const struct rank_list *list)
 {
-    json_t *ranks = json_array();
-    for (size_t i = 0; i < list->count; i++)
-        json_array_append_new(ranks, json_integer(list->ranks[i]));
-    return ranks;
+    return JSON_LIST(i, list->count, json_integer(list->ranks[i]));
 }
 
 static json_t *places_json(const struct summary *summary, const struct summary_site *const *sites, size_t count)
@@ -104,10 +101,9 @@ void summary_findings_put(json_t *json, const struct summary *summary)
     if (!findings)
         return;
     findings_find(findings, summary);
-    json_t *list = findings->known ? json_array() : json_null();
-    for (size_t i = 0; i < findings->count; i++)
-        json_array_append_new(list, finding_json(summary, &findings->list[i]));
-    json_object_set_new(json, "findings", list);
+    json_object_set_new(json, "findings",
+                        findings->known ? JSON_LIST(i, findings->count, finding_json(summary, &findings->list[i]))
+                                        : json_null());
     json_object_set_new(json, "not_judged", findings->lack[0] ? text_json(findings->lack) : json_null());
     free(findings);
 }

@@ -159,10 +159,7 @@ static json_t *instrument_json(const struct summary_instrument *line)
     text_set(json, "class", variable_class_name(line->class));
     text_set(json, "component", line->component);
     json_object_set_new(json, "region", json_boolean(line->region));
-    if (line->comm[0])
-        text_set(json, "communicator", line->comm);
-    else
-        json_object_set_new(json, "communicator", json_null());
+    text_set(json, "communicator", line->comm[0] ? line->comm : NULL);
     if (line->array)
         json_object_set_new(json, "element", json_integer(line->element));
     if (line->class == VARIABLE_STATE)
@@ -175,11 +172,10 @@ static json_t *instrument_json(const struct summary_instrument *line)
         return json;
     const struct summary_spread *spread = &line->spread;
     if (can_be_summed(line) && line->type != MPIT_TYPE_DOUBLE)
-        json_object_set_new(json, "sum", json_integer(line->sum > INT64_MAX ? INT64_MAX : (json_int_t)line->sum));
+        json_object_set_new(json, "sum", count_json(line->sum));
     else if (can_be_summed(line))
         json_object_set_new(json, "sum", instrument_figure_json(line, spread->sum));
-    json_object_set_new(json, "mean",
-                        isfinite(spread->sum) ? json_real(spread->sum / (line->ranks ? line->ranks : 1)) : json_null());
+    json_object_set_new(json, "mean", figure_json(spread->sum / (line->ranks ? line->ranks : 1)));
     json_object_set_new(json, "min", instrument_figure_json(line, spread->min));
     json_object_set_new(json, "max", instrument_figure_json(line, spread->max));
     json_object_set_new(json, "min_rank", json_integer(spread->min_rank));
@@ -189,8 +185,5 @@ static json_t *instrument_json(const struct summary_instrument *line)
 
 json_t *summary_instruments_json(const struct summary *summary)
 {
-    json_t *lines = json_array();
-    for (size_t i = 0; i < summary->instrument_count; i++)
-        json_array_append_new(lines, instrument_json(&summary->instruments[i]));
-    return lines;
+    return JSON_LIST(i, summary->instrument_count, instrument_json(&summary->instruments[i]));
 }

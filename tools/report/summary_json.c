@@ -41,26 +41,22 @@ static json_t *losses_json(const struct summary *summary)
     return losses;
 }
 
-/* null: no process could distinguish stalls from work, or not for this call */
-static json_t *stall_json(const struct summary *summary, unsigned kind, uint64_t ns)
-{
-    return summary_tells_stalls(summary, kind) ? count_json(ns) : json_null();
-}
-
+/* stall_ns is null: no process could distinguish stalls from work, or not for this call */
 static json_t *calls_json(const struct summary *summary)
 {
     json_t *calls = json_object();
     for (size_t i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
-            json_object_set_new(calls, call_table[i].name,
-                                json_pack("{s:o, s:o, s:o, s:o}", "count", count_json(summary->calls[i].count),
-                                          "time_ns", count_json(summary->calls[i].time_ns), "stall_ns",
-                                          stall_json(summary, (unsigned)i, summary->call_stall_ns[i]), "fabric_ns",
-                                          known_count_json(summary->fabric_watched, summary->call_fabric_ns[i])));
+            json_object_set_new(
+                calls, call_table[i].name,
+                json_pack("{s:o, s:o, s:o, s:o}", "count", count_json(summary->calls[i].count), "time_ns",
+                          count_json(summary->calls[i].time_ns), "stall_ns",
+                          known_count_json(summary_tells_stalls(summary, (unsigned)i), summary->call_stall_ns[i]),
+                          "fabric_ns", known_count_json(summary->fabric_watched, summary->call_fabric_ns[i])));
     return calls;
 }
 
-/* By reason, as in the enumeration mpit_state. null as above. */
+/* By reason, as in the enumeration mpit_state. null: no process could distinguish stalls from work */
 static json_t *stalls_json(const struct summary *summary)
 {
     bool told = summary_tells_stalls(summary, CALL_NONE);
@@ -121,14 +117,11 @@ static json_t *clocks_json(const struct run_job *job)
         return json;
     if (timeline_open(&line, job->files, job->file_count, false) == 0 && line.clock_count > 1) {
         struct timeline_quality quality = timeline_quality(&line);
-        json = json_object();
-        json_object_set_new(json, "nodes", count_json(quality.nodes));
-        json_object_set_new(json, "measured", count_json(quality.measured));
-        json_object_set_new(json, "times", count_json(quality.least));
-        json_object_set_new(json, "error_ns", quality.measured ? count_json(quality.error_ns) : json_null());
-        json_object_set_new(json, "way", json_string(timeline_way(&quality)));
-        json_object_set_new(json, "trouble", quality.trouble ? json_string(timeline_trouble(&quality)) : json_null());
-        json_object_set_new(json, "drift_ppm", quality.most > 1 ? json_real(quality.drift * 1e6) : json_null());
+        json = json_pack("{s:o, s:o, s:o, s:o, s:s, s:s?, s:o}", "nodes", count_json(quality.nodes), "measured",
+                         count_json(quality.measured), "times", count_json(quality.least), "error_ns",
+                         known_count_json(quality.measured, quality.error_ns), "way", timeline_way(&quality), "trouble",
+                         quality.trouble ? timeline_trouble(&quality) : NULL, "drift_ppm",
+                         quality.most > 1 ? figure_json(quality.drift * 1e6) : json_null());
     }
     timeline_release(&line);
     return json;
@@ -183,7 +176,7 @@ static json_t *job_json(const struct run_job *job)
     const struct summary *summary = job->summary;
     char number[32];
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
-    json_t *json = json_object(), *comms = json_array();
+    json_t *json = json_object();
     json_object_set_new(json, "job", json_string(number));
     json_object_set_new(json, "program", text_json(summary->program));
     json_object_set_new(json, "mpi", text_json(summary->mpi));
@@ -218,9 +211,8 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "stalls_ns", stalls_json(summary));
     json_object_set_new(json, "calls", calls_json(summary));
-    for (size_t i = 0; i < summary->comm_count; i++)
-        json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
-    json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "communicators",
+                        JSON_LIST(i, summary->comm_count, comm_json(summary, &summary->comms[i])));
     json_object_set_new(json, "placement", summary_placement_json(summary));
     json_object_set_new(json, "node_traffic", summary_links_json(summary));
     json_object_set_new(json, "callsites", summary_sites_json(summary));
@@ -240,10 +232,8 @@ static json_t *job_json(const struct run_job *job)
 
 json_t *summary_json(const struct run_dir *dir)
 {
-    json_t *jobs = json_array();
-    for (size_t i = 0; i < dir->job_count; i++)
-        json_array_append_new(jobs, job_json(&dir->jobs[i]));
-    return json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs", jobs);
+    return json_pack("{s:i, s:s, s:o}", "version", SUMMARY_JSON_VERSION, "mpit", MPIT_VERSION, "jobs",
+                     JSON_LIST(i, dir->job_count, job_json(&dir->jobs[i])));
 }
 
 int summary_write_json(const struct run_dir *dir, FILE *out)

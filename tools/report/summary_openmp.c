@@ -145,14 +145,13 @@ json_t *summary_parallel_json(const struct summary *summary)
     for (uint64_t i = 0; order && i < summary->parallel.count; i++) {
         const struct summary_site *site = order[i];
         const struct summary_frame *frame = site->frame_count ? &summary->parallel.frames[site->first_frame] : NULL;
-        json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", count_json(site->count), "time_ns",
-                                 count_json(site->time_ns), "imbalance_ns", count_json(site->stall_ns), "overhead_ns",
-                                 count_json(site->overhead_ns), "serial_after_ns", count_json(site->serial_ns));
-        json_object_set_new(json, "function",
-                            text_json(frame ? summary_text(&summary->parallel, frame->function) : NULL));
-        json_object_set_new(json, "file", text_json(frame ? summary_text(&summary->parallel, frame->file) : NULL));
-        json_object_set_new(json, "line", frame && frame->line ? json_integer(frame->line) : json_null());
-        json_array_append_new(list, json);
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "count", count_json(site->count), "time_ns",
+                            count_json(site->time_ns), "imbalance_ns", count_json(site->stall_ns), "overhead_ns",
+                            count_json(site->overhead_ns), "serial_after_ns", count_json(site->serial_ns), "function",
+                            text_json(frame ? summary_text(&summary->parallel, frame->function) : NULL), "file",
+                            text_json(frame ? summary_text(&summary->parallel, frame->file) : NULL), "line",
+                            known_count_json(frame && frame->line, frame ? frame->line : 0)));
     }
     free(order);
     return list;

@@ -141,9 +141,7 @@ json_t *summary_origin_json(const struct summary *summary)
     const struct summary_origin *origin = &summary->origin;
     if (!summary->row_count)
         return json_null();
-    json_t *hosts = json_array();
-    for (size_t i = 0; i < summary->host_count; i++)
-        json_array_append_new(hosts, json_string(summary->hosts[i].name));
+    json_t *hosts = JSON_LIST(i, summary->host_count, json_string(summary->hosts[i].name));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", optional_text_json(origin->command),
                      "directory", optional_text_json(origin->directory), "user", user_json(origin), "uid",
                      origin->told && origin->uid != ORIGIN_UID_HIDDEN ? json_integer(origin->uid) : json_null(),
@@ -186,11 +184,10 @@ static json_t *scheduler_json(const char *job)
 static json_t *loads_json(const struct summary *summary)
 {
     struct host_load *loads = host_loads_of(summary);
-    json_t *hosts = json_array();
-    for (size_t i = 0; loads && i < summary->host_count; i++)
-        json_array_append_new(hosts, json_pack("{s:o, s:i, s:o}", "name", text_json(summary->hosts[i].name), "ranks",
-                                               (int)loads[i].ranks, "processors",
-                                               loads[i].processors ? json_integer(loads[i].processors) : json_null()));
+    json_t *hosts =
+        JSON_LIST(i, loads ? summary->host_count : 0,
+                  json_pack("{s:o, s:i, s:o}", "name", text_json(summary->hosts[i].name), "ranks", (int)loads[i].ranks,
+                            "processors", loads[i].processors ? json_integer(loads[i].processors) : json_null()));
     free(loads);
     return hosts;
 }

@@ -192,14 +192,12 @@ static json_t *window_json(const struct summary *summary, size_t w)
 json_t *summary_passes_json(const struct summary *summary)
 {
     const struct summary_passes *passes = &summary->traced.passes;
-    json_t *windows = passes->count ? json_array() : NULL;
-    if (!windows)
+    if (!passes->count)
         return json_null();
-    for (size_t w = 0; w < passes->window_count; w++)
-        json_array_append_new(windows, window_json(summary, w));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "count", count_json(passes->count), "place",
                      beat_json(summary, passes->place), "median_seconds", figure_json(seconds_of(passes->median_ns)),
                      "min_seconds", figure_json(seconds_of(passes->least_ns)), "max_seconds",
                      figure_json(seconds_of(passes->most_ns)), "max_pass", count_json(passes->most_pass), "slow",
-                     slow_json(summary, &passes->slow), "windows", windows);
+                     slow_json(summary, &passes->slow), "windows",
+                     JSON_LIST(w, passes->window_count, window_json(summary, w)));
 }

@@ -113,15 +113,13 @@ static json_t *rank_json(const struct summary *summary, const struct summary_pha
 static json_t *phase_json(const struct summary *summary, const struct phase_figures *is)
 {
     bool timed = !summary_is_never_timed(summary);
-    json_t *ranks = json_array();
-    for (size_t i = 0; i < is->ranks; i++)
-        json_array_append_new(ranks, rank_json(summary, is->first + i));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is->first->name), "ranks",
                      count_json(is->ranks), "count", count_json(is->count), "calls", count_json(is->calls),
                      "recorded_seconds", phase_spread_json(true, &is->recorded, is->ranks), "off_seconds",
                      figure_json(is->off), "mpi_seconds", phase_spread_json(timed, &is->mpi, is->ranks),
                      "stalled_seconds", phase_spread_json(timed && summary->stall_known, &is->stalled, is->ranks),
-                     "efficiency", efficiency_json(&is->efficiency), "by_rank", ranks);
+                     "efficiency", efficiency_json(&is->efficiency), "by_rank",
+                     JSON_LIST(i, is->ranks, rank_json(summary, is->first + i)));
 }
 
 json_t *summary_phases_json(const struct summary *summary, bool regions)

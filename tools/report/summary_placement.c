@@ -107,19 +107,17 @@ json_t *summary_placement_json(const struct summary *summary)
                      text_json(better ? unknown : NULL));
 }
 
+static json_t *link_json(const struct summary *summary, const struct summary_link *is)
+{
+    json_t *json = json_object();
+    summary_link_json_add(json, is);
+    json_object_set_new(json, "from", json_string(summary->hosts[is->from].name));
+    json_object_set_new(json, "to", json_string(summary->hosts[is->to].name));
+    return json;
+}
+
 json_t *summary_links_json(const struct summary *summary)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < summary->link_count; i++) {
-        const struct summary_link *is = &summary->links[i];
-        json_t *json = json_object();
-        summary_link_json_add(json, is);
-        json_object_set_new(json, "from", json_string(summary->hosts[is->from].name));
-        json_object_set_new(json, "to", json_string(summary->hosts[is->to].name));
-        json_array_append_new(list, json);
-    }
-    if (summary->traced.placement.known)
-        return list;
-    json_decref(list);
-    return json_null();
+    bool known = summary->traced.placement.known;
+    return known ? JSON_LIST(i, summary->link_count, link_json(summary, &summary->links[i])) : json_null();
 }

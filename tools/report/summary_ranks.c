@@ -116,13 +116,7 @@ static json_t *row_json(const struct summary *summary, const struct summary_row 
 
 json_t *summary_ranks_json(const struct summary *summary)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < summary->row_count; i++)
-        json_array_append_new(list, row_json(summary, &summary->rows[i]));
-    if (any_figures(summary))
-        return list;
-    json_decref(list);
-    return json_null();
+    return any_figures(summary) ? JSON_LIST(i, summary->row_count, row_json(summary, &summary->rows[i])) : json_null();
 }
 
 static json_t *known_figure_json(bool known, double figure)

@@ -32,13 +32,6 @@ static void lines_wrap(char *lines, FILE *out)
     }
 }
 
-/* text_wrap takes an indent only for lines after the first. */
-static void label_print(const char *label, const char *text, FILE *out)
-{
-    fprintf(out, "  %-*s", LABEL_COLUMNS - 2, label);
-    text_wrap(text, LABEL_COLUMNS, out);
-}
-
 static void title_print(const struct summary *summary, FILE *out)
 {
     char title[ORIGIN_COMMAND_BYTES];
@@ -57,7 +50,8 @@ static void screen_ranks_print(const struct summary *summary, FILE *out)
     snprintf(text, sizeof text, "%s%s%s%s; %.40s",
              text_of_count(count, summary->world_size ? summary->world_size : summary->ranks), recorded,
              hosts[0] ? " on " : "", hosts, summary->mpi[0] ? summary->mpi : "without MPI");
-    label_print("ranks", text_cut(text, 2 * (SCREEN_COLUMNS - LABEL_COLUMNS), "..."), out);
+    fprintf(out, "  %-*s", LABEL_COLUMNS - 2, "ranks");
+    text_wrap(text_cut(text, 2 * (SCREEN_COLUMNS - LABEL_COLUMNS), "..."), LABEL_COLUMNS, out);
     if (summary->spawned && summary->parent_job)
         fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
     else if (summary->spawned)

@@ -383,9 +383,7 @@ static json_t *frame_json(const struct summary_sites *sites, const struct summar
 void site_place_json(json_t *json, const struct summary_sites *sites, const struct summary_site *site)
 {
     const struct summary_frame *frame = site_call_frame(sites, site), *place = site_place_frame(sites, site);
-    json_t *path = json_array();
-    for (uint32_t i = 0; i < site->frame_count; i++)
-        json_array_append_new(path, frame_json(sites, &sites->frames[site->first_frame + i]));
+    json_t *path = JSON_LIST(i, site->frame_count, frame_json(sites, &sites->frames[site->first_frame + i]));
     json_object_set_new(json, "mpi", site->kind ? json_string(call_table[site->kind].name) : json_null());
     json_object_set_new(json, "function", text_json(frame ? summary_text(sites, frame->function) : NULL));
     json_object_set_new(json, "file", text_json(frame ? summary_text(sites, frame->file) : NULL));
@@ -395,13 +393,6 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
     json_object_set_new(json, "cut", json_boolean(site->flags != 0));
 }
 
-/* Times of the ranks with the least and the most. */
-static json_t *extremes_json(const struct summary_site *site)
-{
-    return json_pack("{s:o, s:i, s:o, s:i}", "min", count_json(site->least_ns), "min_rank", site->least_rank, "max",
-                     count_json(site->most_ns), "max_rank", site->most_rank);
-}
-
 static json_t *site_json(const struct summary *summary, const struct summary_site *site)
 {
     const struct summary_known known = summary_known_of(summary, site->kind);
@@ -409,16 +400,16 @@ static json_t *site_json(const struct summary *summary, const struct summary_sit
     site_place_json(json, &summary->sites, site);
     summary_site_json_add(json, site, &known);
     if (site->least_rank >= 0)
-        json_object_set_new(json, "rank_time_ns", extremes_json(site));
+        json_object_set_new(json, "rank_time_ns",
+                            json_pack("{s:o, s:i, s:o, s:i}", "min", count_json(site->least_ns), "min_rank",
+                                      site->least_rank, "max", count_json(site->most_ns), "max_rank", site->most_rank));
     return json;
 }
 
 json_t *summary_sites_json(const struct summary *summary)
 {
     const struct summary_site **order = sites_by_time(&summary->sites);
-    json_t *json = json_array();
-    for (uint64_t i = 0; order && i < summary->sites.count; i++)
-        json_array_append_new(json, site_json(summary, order[i]));
+    json_t *json = JSON_LIST(i, order ? summary->sites.count : 0, site_json(summary, order[i]));
     free(order);
     return json;
 }

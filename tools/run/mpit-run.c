@@ -218,11 +218,6 @@ static bool line_sets(char *const words[], const char *name)
     return false;
 }
 
-static bool recording_disabled(char *const words[])
-{
-    return setting_disabled() || line_sets(words, "MPIT_DISABLE");
-}
-
 /* A program with the address sanitizer requires its runtime to be the first library. Without this check it also runs
  * after mpit's library. */
 static bool sanitizer_set(void)
@@ -503,7 +498,7 @@ int main(int argc, char *argv[])
                               .words = request.words,
                               .status = status,
                               .killed_by = killed_by,
-                              .disabled = recording_disabled(request.words),
+                              .disabled = setting_disabled() || line_sets(request.words, "MPIT_DISABLE"),
                               .behind = place != NULL,
                               .summary = request.summary,
                               .sample_ranks = request.knobs[KNOB_SAMPLE_HZ] ? request.sample_ranks : NULL,

@@ -77,18 +77,22 @@ static void call_begun(void *data, const struct analysis_lane *lane)
     is->useful_ns = lane->clock.useful_ns;
 }
 
+static void message_step_add(struct script *script, int32_t rank, int kind, uint64_t call, int32_t peer,
+                             const struct message *message)
+{
+    step_add(
+        script, rank,
+        (struct entry){.call = call, .kind = kind, .number = message->number, .amount = message->bytes, .peer = peer});
+}
+
 /* The call waited for the end of a send, if the receive was posted before it returned. */
 static void message_sent(void *data, const struct analysis_lane *lane, const struct message *message)
 {
     struct script *script = data;
     const struct moment *posted = matching_posted(&script->analysis.matching, message);
     if (posted && posted->ns < lane->end_ns)
-        step_add(script, lane->process->world_rank,
-                 (struct entry){.call = lane->number,
-                                .kind = STEP_SEND_END,
-                                .number = message->number,
-                                .amount = message->bytes,
-                                .peer = message->envelope.dest});
+        message_step_add(script, lane->process->world_rank, STEP_SEND_END, lane->number, message->envelope.dest,
+                         message);
 }
 
 static void operation_add(struct script *script, const struct analysis_lane *lane, const struct gathering *gathering,
@@ -155,7 +159,6 @@ static void message_matched(void *data, const struct message *message, const str
 {
     struct script *script = data;
     int32_t source = message->envelope.source, dest = message->envelope.dest;
-    struct entry entry = {.number = message->number, .amount = message->bytes};
     size_t count = script->matched_count, room = array_room(count, 1024, message->number + 1);
     if (room > count && !ARRAY_EXTENDED(script->matched, count, room)) {
         script->no_memory = true;
@@ -163,18 +166,10 @@ static void message_matched(void *data, const struct message *message, const str
     }
     script->matched_count = room > count ? room : count;
     script->matched[message->number] = true;
-    entry.call = message->begun.call;
-    entry.kind = STEP_SEND_BEGIN;
-    entry.peer = dest;
-    step_add(script, source, entry);
-    entry.call = receive->posted.call;
-    entry.kind = STEP_RECEIVE_BEGIN;
-    entry.peer = source;
-    step_add(script, dest, entry);
-    entry.call = receive->done_call;
-    entry.kind = STEP_RECEIVE_END;
+    message_step_add(script, source, STEP_SEND_BEGIN, message->begun.call, dest, message);
+    message_step_add(script, dest, STEP_RECEIVE_BEGIN, receive->posted.call, source, message);
     if (receive->done_call)
-        step_add(script, dest, entry);
+        message_step_add(script, dest, STEP_RECEIVE_END, receive->done_call, source, message);
 }
 
 /* Time in calls whose needs are not known, and which is left out. */

@@ -5,13 +5,6 @@
 
 #include <stdlib.h>
 
-static struct summary_frame *frame_place(struct site_naming *naming)
-{
-    if (!ARRAY_GROWN(naming->frames, naming->count))
-        return NULL;
-    return &naming->frames[naming->count++];
-}
-
 static const struct symbol_place *site_place_find(const struct site_naming *naming, const struct summary_frame *frame)
 {
     const struct summary_module *from = frame->module ? &naming->sites->modules[frame->module - 1] : NULL;
@@ -31,9 +24,9 @@ static bool frame_name(struct site_naming *naming, const struct summary_frame *f
     const struct symbol_place *place = site_place_find(naming, frame);
     unsigned lines = place ? place->count : 1;
     for (unsigned i = 0; i < lines; i++) {
-        struct summary_frame *named = frame_place(naming);
-        if (!named)
+        if (!ARRAY_GROWN(naming->frames, naming->count))
             return false;
+        struct summary_frame *named = &naming->frames[naming->count++];
         *named = *frame;
         if (!place)
             continue;

@@ -1,4 +1,5 @@
 #include "base/array.h"
+#include "base/number.h"
 #include "top/topmodel.h"
 
 #include "figures/figures.h"
@@ -90,12 +91,6 @@ static void call_read(const struct top_reading *reading, const struct live_threa
         comm_title(call->comm, comm->name, comm->label);
 }
 
-static uint64_t ended_idle(const struct top_thread *thread)
-{
-    uint64_t busy = thread->thread_ns + thread->off_ns;
-    return thread->span_ns > busy ? thread->span_ns - busy : 0;
-}
-
 /* Takes time without recording from the thread's time. That before a thread was seen is known if it began in MPI_Init. */
 static void off_take(const struct top_reading *reading, const struct thread_record *record, struct top_thread *thread,
                      bool is_new)
@@ -119,7 +114,7 @@ static void thread_read(const struct top_reading *reading, const struct thread_r
     thread->tid = record->tid;
     bool known = thread->span_ns != 0;
     if (thread->ended && !end) /* now of a thread that did not exist at the last look */
-        thread->idle_ns = ended_idle(thread);
+        thread->idle_ns = less(thread->span_ns, thread->thread_ns + thread->off_ns);
     thread->ended = end != 0;
     thread->span_ns = live_between(reading->process, record->begin_ticks, now);
     thread->thread_ns = live_between(reading->process, record->begin_ticks, end && end < now ? end : now);
@@ -335,9 +330,7 @@ int top_rank_read(struct top_rank *rank, struct live_process *process, struct ca
     rank->run_ns = process->now_ns;
     rank->interval_ns = rank->is_new ? process->now_ns : process->now_ns > run_ns ? process->now_ns - run_ns : 0;
     totals_read(&reading, &rank->now);
-    int result = threads_read(&reading, rank, &seen);
-    if (result == 0)
-        result = slots_make(&reading, rank);
+    int result = threads_read(&reading, rank, &seen) ?: slots_make(&reading, rank);
     /* When a slot goes to another communicator, its figures move, and are missing or doubled for a moment. */
     for (int i = 0; result == 0 && i < ATTEMPTS; i++) {
         changes = live_comm_changes(reading.run);

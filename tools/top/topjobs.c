@@ -82,11 +82,7 @@ static void job_call_text(const void *item, char *text, size_t bytes)
              text_of_ns(since, call->since_ns), rank, STYLE_PLAIN);
 }
 
-static void job_directory_text(const void *item, char *text, size_t bytes)
-{
-    const struct top_job *job = item;
-    snprintf(text, bytes, "%s", job->directory[0] ? job->directory : "-");
-}
+COLUMN_TEXT(job_directory_text, struct top_job, "%s", item->directory[0] ? item->directory : "-")
 
 #define JOB(how, field) FIGURE(how, struct top_job, field)
 

@@ -70,16 +70,13 @@ static json_t *current_call_json(const struct top_call *call, struct call_places
 {
     if (!call->name[0])
         return json_null();
-    json_t *object = json_pack("{s:s, s:I, s:I}", "name", call->name, "since_ns", (json_int_t)call->since_ns,
-                               "stall_ns", (json_int_t)call->stall_ns);
-    json_object_set_new(object, "communicator", call->comm[0] ? json_string(call->comm) : json_null());
-    json_object_set_new(object, "peer",
-                        call->peer >= 0          ? json_integer(call->peer)
-                        : call->peer == PEER_ANY ? json_string("any")
-                                                 : json_null());
-    json_object_set_new(object, "at", call->where[0] ? json_string(call->where) : json_null());
-    json_object_set_new(object, "site", call_place_json(places, call->place));
-    return object;
+    json_t *peer = call->peer >= 0          ? json_integer(call->peer)
+                   : call->peer == PEER_ANY ? json_string("any")
+                                            : json_null();
+    return json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "name", call->name, "since_ns", (json_int_t)call->since_ns,
+                     "stall_ns", (json_int_t)call->stall_ns, "communicator",
+                     text_json(call->comm[0] ? call->comm : NULL), "peer", peer, "at",
+                     text_json(call->where[0] ? call->where : NULL), "site", call_place_json(places, call->place));
 }
 
 static json_t *threads_json(const struct top_rank *rank, struct call_places *places)
@@ -87,10 +84,10 @@ static json_t *threads_json(const struct top_rank *rank, struct call_places *pla
     json_t *list = json_array();
     for (size_t i = 0; i < rank->thread_count; i++) {
         const struct top_thread *thread = &rank->threads[i];
-        json_t *object = json_pack("{s:i, s:i, s:b, s:f, s:f}", "thread", (int)thread->index, "tid", (int)thread->tid,
-                                   "ended", thread->ended, "mpi_share", thread->mpi, "stall_share", thread->stall);
-        json_object_set_new(object, "call", current_call_json(&thread->call, places));
-        json_array_append_new(list, object);
+        json_array_append_new(list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:o}", "thread", (int)thread->index, "tid",
+                                              (int)thread->tid, "ended", thread->ended, "mpi_share", thread->mpi,
+                                              "stall_share", thread->stall, "call",
+                                              current_call_json(&thread->call, places)));
     }
     return list;
 }
@@ -99,19 +96,9 @@ static json_t *rank_waits_json(const struct top_rank *rank)
 {
     static const char *const kinds[WAIT_KINDS] = {
         [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "window", [WAIT_ALL] = "collective"};
-    json_t *list = json_array();
-    for (size_t i = 0; i < rank->waits_for_count; i++)
-        json_array_append_new(
-            list, json_pack("{s:i, s:s}", "rank", (int)rank->waits_for[i].rank, "how", kinds[rank->waits_for[i].kind]));
-    return list;
-}
-
-static json_t *circle_json(const struct top_job *job)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < job->circle_count; i++)
-        json_array_append_new(list, json_integer(job->circle_ranks[i]));
-    return list;
+    return JSON_LIST(
+        i, rank->waits_for_count,
+        json_pack("{s:i, s:s}", "rank", (int)rank->waits_for[i].rank, "how", kinds[rank->waits_for[i].kind]));
 }
 
 static json_t *top_rank_json(const struct top_job *job, const struct top_rank *rank, struct call_places *places)
@@ -181,18 +168,16 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_object_set_new(object, "sites", top_sites_json(job, places));
     json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
-    json_object_set_new(object, "deadlock_ranks", circle_json(job));
+    json_object_set_new(object, "deadlock_ranks", JSON_LIST(i, job->circle_count, json_integer(job->circle_ranks[i])));
     json_object_set_new(object, "mismatch", job->mismatch[0] ? json_string(job->mismatch) : json_null());
     json_object_set_new(object, "rates", rates_json(job, job->sharing > 0, &job->rates, &job->now));
     json_object_set_new(object, "totals", totals_json(&job->now));
-    json_t *list = json_array(), *comms = json_array();
+    json_t *list = json_array();
     for (size_t i = 0; i < job->rank_count; i++)
         if (!ranks || rank_list_has(ranks, job->ranks[i]->rank))
             json_array_append_new(list, top_rank_json(job, job->ranks[i], places));
-    for (size_t i = 0; i < job->comm_count; i++)
-        json_array_append_new(comms, top_comm_json(job, job->comms[i]));
     json_object_set_new(object, "ranks", list);
-    json_object_set_new(object, "communicators", comms);
+    json_object_set_new(object, "communicators", JSON_LIST(i, job->comm_count, top_comm_json(job, job->comms[i])));
     json_object_set_new(object, "sizes",
                         json_pack("{s:o, s:o, s:o}", "sent",
                                   rated_sizes_json(job->now.sizes[TOP_SENT], job->sizes[TOP_SENT]), "received",
@@ -203,10 +188,8 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
 
 json_t *top_json(const struct top_model *model, const struct live *live, const char *ranks)
 {
-    json_t *jobs = json_array();
-    for (size_t i = 0; i < model->job_count; i++)
-        json_array_append_new(jobs, top_job_json(&model->jobs[i], ranks, model->places));
     return json_pack("{s:i, s:s, s:I, s:I, s:I, s:o}", "version", 1, "mpit", MPIT_VERSION, "look",
                      (json_int_t)model->look, "realtime_ns", (json_int_t)live->realtime_ns, "look_ns",
-                     (json_int_t)model->look_ns, "jobs", jobs);
+                     (json_int_t)model->look_ns, "jobs",
+                     JSON_LIST(i, model->job_count, top_job_json(&model->jobs[i], ranks, model->places)));
 }

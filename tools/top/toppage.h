@@ -97,6 +97,14 @@ bool top_view_wants(const struct top_view *view, int32_t rank, const char *text)
 /* "MPI_Recv for 3.2 s, from 1, on world" */
 void top_call_text(char *text, size_t bytes, const struct top_call *call);
 
+/* Defines the function for the text of a column, as of printf. `item` is the object of a row. */
+#define COLUMN_TEXT(name, type, ...)                                                                                   \
+    static void name(const void *row, char *text, size_t bytes)                                                        \
+    {                                                                                                                  \
+        const type *item = row;                                                                                        \
+        snprintf(text, bytes, __VA_ARGS__);                                                                            \
+    }
+
 /* How a figure is written: "12", "12.3k", "12.3 KiB", "12.3" percent, "1,234,567", "1.23 ms". */
 enum top_form { FORM_INTEGER, FORM_NUMBER, FORM_BYTES, FORM_SHARE, FORM_COUNT, FORM_NS };
 enum top_type { TYPE_NONE, TYPE_DOUBLE, TYPE_U64, TYPE_U32, TYPE_I32 };

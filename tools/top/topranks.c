@@ -30,18 +30,10 @@ static bool is_in_call(const void *item)
     return rank->busy && rank->busy->call.name[0];
 }
 
-static void rank_number_text(const void *item, char *text, size_t bytes)
-{
-    const struct top_rank *rank = item;
-    snprintf(text, bytes, rank->rank < 0 ? "?" : "%" PRId32, rank->rank);
-}
+COLUMN_TEXT(rank_number_text, struct top_rank, item->rank < 0 ? "?" : "%" PRId32, item->rank)
 
-static void state_text(const void *item, char *text, size_t bytes)
-{
-    const struct top_rank *rank = item;
-    bool bad = rank->state >= TOP_ABORTED;
-    snprintf(text, bytes, "%c%s%c", bad ? STYLE_BAD : STYLE_PLAIN, top_state_name(rank->state), STYLE_PLAIN);
-}
+COLUMN_TEXT(state_text, struct top_rank, "%c%s%c", item->state >= TOP_ABORTED ? STYLE_BAD : STYLE_PLAIN,
+            top_state_name(item->state), STYLE_PLAIN)
 
 static void bar_text(const void *item, char *text, size_t bytes)
 {
@@ -50,11 +42,7 @@ static void bar_text(const void *item, char *text, size_t bytes)
         top_bar(text, bytes, 12, rank->rates.work, rank->rates.stall);
 }
 
-static void host_text(const void *item, char *text, size_t bytes)
-{
-    const struct top_rank *rank = item;
-    snprintf(text, bytes, "%s:%" PRIu32, rank->host, rank->pid);
-}
+COLUMN_TEXT(host_text, struct top_rank, "%s:%" PRIu32, item->host, item->pid)
 
 static void rank_call_text(const void *item, char *text, size_t bytes)
 {

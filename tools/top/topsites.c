@@ -17,16 +17,10 @@ struct site_row {
     double mean_ns;                  /* of its calls */
 };
 
-static void where_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%s", ((const struct site_row *)item)->place);
-}
+COLUMN_TEXT(where_text, struct site_row, "%s", item->place)
 
-static void function_text(const void *item, char *text, size_t bytes)
-{
-    unsigned function = ((const struct site_row *)item)->site->function;
-    snprintf(text, bytes, "%s", function < CALL_COUNT ? call_table[function].name : "?");
-}
+COLUMN_TEXT(function_text, struct site_row, "%s",
+            item->site->function < CALL_COUNT ? call_table[item->site->function].name : "?")
 
 static bool interval_is_known(const void *item)
 {

@@ -39,12 +39,6 @@ static uint64_t tag_changed(uint64_t tag)
     return (tag & ~UINT64_C(0xff)) | ((tag + 1) & 0xff);
 }
 
-/* Versions turn around after 2^32 starts and stops. */
-static bool version_is_newer(uint32_t a, uint32_t b)
-{
-    return (int32_t)(a - b) > 0;
-}
-
 /* The count of all threads until now. The loads are done before all later accesses. */
 static inline uint64_t meter_sample(const struct meter *meter, size_t slot)
 {
@@ -137,7 +131,7 @@ static bool element_advance(const struct meter *meter, size_t i, uint32_t versio
     do {
         if (tag_owner(seen.tag) != meter->owner)
             return false;
-        if (!version_is_newer(version, tag_version(seen.tag)))
+        if ((int32_t)(version - tag_version(seen.tag)) <= 0) /* versions turn around after 2^32 starts and stops */
             return true;
         fresh = (struct pair){.value = seen.value, .tag = tag_make(meter->owner, version, seen.tag + 1)};
         if (tag_is_running(fresh.tag) && !tag_is_running(seen.tag))

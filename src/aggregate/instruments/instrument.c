@@ -242,6 +242,19 @@ static int finish(struct instrument *fresh, const char *description, void *objec
     return result;
 }
 
+/* The same for an object with cells. Sets its entry, and its cell if it is not bound. */
+static int finish_cells(struct instrument *fresh, const char *description, void *object, void **entry,
+                        struct mpit_cell **cell, char *error)
+{
+    int result = finish(fresh, description, object, &fresh, error);
+    if (result != MPIT_OK)
+        return result;
+    *entry = fresh;
+    if (fresh->bind == MPIT_BIND_NONE)
+        __atomic_store_n(cell, fresh->instances->cells, __ATOMIC_RELEASE);
+    return MPIT_OK;
+}
+
 /* Takes the lock on success. `finish` releases it. */
 static int begin(struct instrument **fresh, enum instrument_kind kind, const char *name, const char *component,
                  const char *category, bool registered, char *error)
@@ -274,12 +287,10 @@ int instrument_variable_register(struct mpit_variable *v, const char *component,
 {
     struct instrument *fresh;
     const struct instrument_enumeration *names;
-    int result = instrument_name_check(v->name, error);
-    result = result == MPIT_OK ? instrument_variable_check(v, error) : result;
-    result = result == MPIT_OK ? names_of(v->names, &names, error) : result;
-    result = result == MPIT_OK
-                 ? begin(&fresh, INSTRUMENT_VARIABLE, v->name, component, v->category, v->entry != NULL, error)
-                 : result;
+    int result = instrument_name_check(v->name, error)
+                     ?: instrument_variable_check(v, error)
+                     ?: names_of(v->names, &names, error)
+                     ?: begin(&fresh, INSTRUMENT_VARIABLE, v->name, component, v->category, v->entry != NULL, error);
     if (result != MPIT_OK)
         return result;
     fresh->class = v->class_;
@@ -290,34 +301,21 @@ int instrument_variable_register(struct mpit_variable *v, const char *component,
     fresh->flags = v->flags;
     fresh->verbosity = v->verbosity;
     fresh->names = names;
-    result = finish(fresh, v->description, v, &fresh, error);
-    if (result != MPIT_OK)
-        return result;
-    v->entry = fresh;
-    if (fresh->bind == MPIT_BIND_NONE)
-        __atomic_store_n(&v->cell, fresh->instances->cells, __ATOMIC_RELEASE);
-    return MPIT_OK;
+    return finish_cells(fresh, v->description, v, &v->entry, &v->cell, error);
 }
 
 int instrument_region_register(struct mpit_region *region, const char *component, char *error)
 {
     struct instrument *fresh;
-    int result = instrument_bind_check(region->bind, region->verbosity, error);
-    result = result == MPIT_OK ? begin(&fresh, INSTRUMENT_REGION, region->name, component, region->category,
-                                       region->entry != NULL, error)
-                               : result;
+    int result = instrument_bind_check(region->bind, region->verbosity, error)
+                     ?: begin(&fresh, INSTRUMENT_REGION, region->name, component, region->category,
+                              region->entry != NULL, error);
     if (result != MPIT_OK)
         return result;
     fresh->classes = 1u << MPIT_CLASS_COUNTER | 1u << MPIT_CLASS_TIMER;
     fresh->bind = region->bind;
     fresh->verbosity = region->verbosity;
-    result = finish(fresh, region->description, region, &fresh, error);
-    if (result != MPIT_OK)
-        return result;
-    region->entry = fresh;
-    if (fresh->bind == MPIT_BIND_NONE)
-        __atomic_store_n(&region->cell, fresh->instances->cells, __ATOMIC_RELEASE);
-    return MPIT_OK;
+    return finish_cells(fresh, region->description, region, &region->entry, &region->cell, error);
 }
 
 static bool text_make(struct instrument *fresh, const struct mpit_control *control)
@@ -332,12 +330,11 @@ int instrument_control_register(struct mpit_control *control, const char *compon
 {
     struct instrument *fresh;
     const struct instrument_enumeration *names;
-    int result = instrument_name_check(control->name, error);
-    result = result == MPIT_OK ? instrument_control_check(control, error) : result;
-    result = result == MPIT_OK ? names_of(control->names, &names, error) : result;
-    result = result == MPIT_OK ? begin(&fresh, INSTRUMENT_CONTROL, control->name, component, control->category,
-                                       control->entry != NULL, error)
-                               : result;
+    int result = instrument_name_check(control->name, error)
+                     ?: instrument_control_check(control, error)
+                     ?: names_of(control->names, &names, error)
+                     ?: begin(&fresh, INSTRUMENT_CONTROL, control->name, component, control->category,
+                              control->entry != NULL, error);
     if (result != MPIT_OK)
         return result;
     bool text = control->type == MPIT_TYPE_CHAR;
@@ -369,10 +366,9 @@ int instrument_control_register(struct mpit_control *control, const char *compon
 int instrument_event_register(struct mpit_event_type *event, const char *component, char *error)
 {
     struct instrument *fresh;
-    int result = instrument_event_check(event, error);
-    result = result == MPIT_OK
-                 ? begin(&fresh, INSTRUMENT_EVENT, event->name, component, event->category, event->entry != NULL, error)
-                 : result;
+    int result =
+        instrument_event_check(event, error)
+            ?: begin(&fresh, INSTRUMENT_EVENT, event->name, component, event->category, event->entry != NULL, error);
     if (result != MPIT_OK)
         return result;
     fresh->bind = event->bind;
@@ -388,13 +384,7 @@ int instrument_event_register(struct mpit_event_type *event, const char *compone
     for (uint32_t i = 0; i < event->element_count; i++)
         fresh->elements[i] = (struct mpit_element){event->elements[i].type, event->elements[i].offset,
                                                    text_copy(event->elements[i].name, MPIT_NAME_MAX)};
-    result = finish(fresh, event->description, event, &fresh, error);
-    if (result != MPIT_OK)
-        return result;
-    event->entry = fresh;
-    if (fresh->bind == MPIT_BIND_NONE)
-        __atomic_store_n(&event->cell, fresh->instances->cells, __ATOMIC_RELEASE);
-    return MPIT_OK;
+    return finish_cells(fresh, event->description, event, &event->entry, &event->cell, error);
 }
 
 static struct instrument_enumeration *enumeration_make(const struct mpit_enumeration *given)
@@ -420,8 +410,7 @@ static struct instrument_enumeration *enumeration_make(const struct mpit_enumera
 
 int instrument_enumeration_register(struct mpit_enumeration *given, char *error)
 {
-    int result = instrument_name_check(given->name, error);
-    result = result == MPIT_OK ? instrument_enumeration_check(given, error) : result;
+    int result = instrument_name_check(given->name, error) ?: instrument_enumeration_check(given, error);
     if (result != MPIT_OK)
         return result;
     instrument_lock();

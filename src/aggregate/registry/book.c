@@ -201,11 +201,6 @@ static struct comm *slot_make(uint64_t *record_offset, uint64_t *block_offset)
     return comm;
 }
 
-static void changes_count(void)
-{
-    __atomic_add_fetch(&book.run.header->comm_changes, 1, __ATOMIC_RELEASE);
-}
-
 /* Describes the communicator. Until then the serial of the record is odd, and readers ignore it. */
 static void comm_describe(struct comm *comm, const struct comm_facts *facts)
 {
@@ -267,7 +262,7 @@ static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
     struct comm *comm = facts->since ? comm_reuse(facts, needed) : NULL;
     if (comm) {
         comm_describe(comm, facts);
-        changes_count();
+        __atomic_add_fetch(&book.run.header->comm_changes, 1, __ATOMIC_RELEASE);
     }
     if (book.totals_wanted)
         pthread_sigmask(SIG_SETMASK, &before, NULL);

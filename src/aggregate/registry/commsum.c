@@ -118,16 +118,9 @@ static const char *name_hashed(const char *name)
     return digits == 16 && strncmp(name + digits, "...", 3) == 0 ? (last ? last : "") : NULL;
 }
 
-static inline bool ends_word(char c)
-{
-    return c == '/' || c == '#' || c == ':' || c == '\0';
-}
-
 static const char *word_skip(const char *name)
 {
-    while (!ends_word(*name))
-        name++;
-    return name;
+    return name + strcspn(name, "/#:");
 }
 
 /* Both from the first letter of a name on, or after a '#' or ':' if its '*' is passed. */

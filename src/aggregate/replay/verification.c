@@ -63,12 +63,6 @@ static void extremes_clear(struct comm_cells *cells)
     cells->message_low = cells->span_first = LOW_NEUTRAL;
 }
 
-/* Clears the numbers of segments. Only windows use them, and a replay has none. */
-static void segments_clear(struct comm_cells *cells)
-{
-    cells->span_first_segment = cells->message_low_segment = cells->message_high_segment = 0;
-}
-
 static void comm_compare(struct replay *replay, const struct run_block *block, const struct replayed_comm *comm)
 {
     struct {
@@ -80,7 +74,8 @@ static void comm_compare(struct replay *replay, const struct run_block *block, c
     struct extremes *extremes = &replay->extremes[block->comm];
     size_t bytes = block->cells * sizeof(uint64_t);
     memcpy(&live.cells, tally_cells(block), bytes < sizeof live.cells ? bytes : sizeof live.cells);
-    segments_clear(&live.cells);
+    /* only windows use the numbers of segments, and a replay has none */
+    live.cells.span_first_segment = live.cells.message_low_segment = live.cells.message_high_segment = 0;
     extremes_clear(&replayed);
     if (comm)
         replayed = comm->cells;

@@ -17,11 +17,6 @@ static const struct {
     {"local", CLASS_COUNT},
 };
 
-static bool belongs(unsigned kind, enum call_class class)
-{
-    return class == CLASS_COUNT ? call_table[kind].local : call_table[kind].class == class;
-}
-
 /* True if the name fits the pattern of `length` characters, with * for any others. The time stays small: a star
  * takes one more character each time that the rest does not fit. */
 static bool fits(const char *pattern, size_t length, const char *name)
@@ -61,8 +56,8 @@ static bool word_mark(const char *word, size_t length, bool marked[CALL_COUNT])
         if (strlen(classes[c].name) != length || strncasecmp(classes[c].name, word, length) != 0)
             continue;
         for (unsigned kind = 1; kind < CALL_COUNT; kind++)
-            if (belongs(kind, classes[c].class))
-                marked[kind] = true;
+            marked[kind] |=
+                classes[c].class == CLASS_COUNT ? call_table[kind].local : call_table[kind].class == classes[c].class;
         return true;
     }
     for (unsigned kind = 1; kind < CALL_COUNT; kind++) {

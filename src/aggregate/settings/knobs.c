@@ -153,11 +153,6 @@ uint64_t knobs[KNOB_COUNT] = {
 /* The values of settings that are texts. Under write_lock. */
 static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] = "stop", [KNOB_CLOCK_SYNC] = "tcp"};
 
-static const char *initial_text(enum knob knob)
-{
-    return knob == KNOB_TRACE_POLICY ? "stop" : knob == KNOB_CLOCK_SYNC ? "tcp" : "none";
-}
-
 uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
 uint64_t knob_rare_ticks = EVENT_DURATION_WIDE;
@@ -372,7 +367,10 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
     if (description->type != KNOB_TEXT)
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
-        snprintf(initial, sizeof initial, "%s", initial_text(knob));
+        snprintf(initial, sizeof initial, "%s",
+                 knob == KNOB_TRACE_POLICY ? "stop"
+                 : knob == KNOB_CLOCK_SYNC ? "tcp"
+                                           : "none");
     char place[SETTING_PLACE_BYTES];
     snprintf(problem, KNOB_PROBLEM_BYTES, "%s%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.",
              setting_place(name, place), name, text, strlen(text) > 100 ? "..." : "", reason, initial);

@@ -21,15 +21,10 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     summary_comm_read(line, from, comm);
 }
 
-static int name_order(const void *name, const void *comm)
-{
-    return strcmp(name, ((const struct summary_comm *)comm)->name);
-}
-
 /* The place of `name` in the sorted lines, or the place to insert it. */
 static size_t comm_line_place(const struct summary *summary, const char *name, bool *found)
 {
-    return array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, name_order, found);
+    return ARRAY_PLACE(i, summary->comm_count, strcmp(name, summary->comms[i].name), found);
 }
 
 static void comm_line_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
@@ -71,19 +66,14 @@ static int comm_add_to_others(struct summary *summary, const struct summary_comm
     return comm_insert(summary, place, &others);
 }
 
-/* True for names that keep their line as long as possible: MPI_COMM_WORLD and the like, and sums. */
-static bool name_is_first(const char *name)
-{
-    return !strchr(name, '/') || strchr(name, '*');
-}
-
-/* The line that is dropped first. Lines are sorted by name. */
+/* The line that is dropped first. Lines are sorted by name. MPI_COMM_WORLD and the like, and sums, stay as long as
+ * possible. */
 static size_t comm_last(const struct summary *summary)
 {
     size_t last = SIZE_MAX;
     for (size_t i = summary->comm_count; i-- > 0;) {
         const char *name = summary->comms[i].name;
-        if (!name_is_first(name))
+        if (strchr(name, '/') && !strchr(name, '*'))
             return i;
         if (last == SIZE_MAX && strcmp(name, OTHERS_NAME) != 0)
             last = i;

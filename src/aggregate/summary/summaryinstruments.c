@@ -28,8 +28,7 @@ static void line_sum(struct summary_instrument *line, const struct summary_instr
 int summary_instrument_add(struct summary *summary, const struct summary_instrument *line)
 {
     bool found;
-    size_t place =
-        array_place(line, summary->instruments, summary->instrument_count, sizeof *line, instrument_order, &found);
+    size_t place = ARRAY_PLACE(i, summary->instrument_count, instrument_order(line, &summary->instruments[i]), &found);
     if (found) {
         line_sum(&summary->instruments[place], line);
         return 0;

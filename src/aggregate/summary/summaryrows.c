@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int host_order(const void *name, const void *host)
-{
-    const struct summary_host *other = host;
-    return strncmp(name, other->name, sizeof other->name - 1);
-}
-
 /* The place of `name` in the sorted hosts, added if needed. Returns -1 without memory. */
 static int64_t host_place(struct summary *summary, const char *name)
 {
     bool found;
-    size_t place = array_place(name, summary->hosts, summary->host_count, sizeof *summary->hosts, host_order, &found);
+    size_t place = ARRAY_PLACE(i, summary->host_count,
+                               strncmp(name, summary->hosts[i].name, sizeof summary->hosts[i].name - 1), &found);
     if (found)
         return (int64_t)place;
     if (!ARRAY_RESIZED(summary->hosts, summary->host_count + 1))
@@ -90,16 +85,10 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
     return 0;
 }
 
-static int rank_order(const void *rank, const void *row)
-{
-    int32_t wanted = *(const int32_t *)rank, other = ((const struct summary_row *)row)->rank;
-    return ORDER(wanted, other);
-}
-
 const struct summary_row *summary_row_of(const struct summary *summary, int32_t rank)
 {
     bool found;
-    size_t place = array_place(&rank, summary->rows, summary->row_count, sizeof *summary->rows, rank_order, &found);
+    size_t place = ARRAY_PLACE(i, summary->row_count, ORDER(rank, summary->rows[i].rank), &found);
     return found ? &summary->rows[place] : NULL;
 }
 

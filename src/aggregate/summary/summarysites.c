@@ -73,16 +73,10 @@ static bool frame_add(struct summary_sites *sites, const struct summary_frame *f
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 
-static int hash_order(const void *hash, const void *site)
-{
-    uint64_t wanted = *(const uint64_t *)hash, other = ((const struct summary_site *)site)->hash;
-    return ORDER(wanted, other);
-}
-
 /* The place of the site with this hash, or where it belongs. */
 static uint64_t site_position(const struct summary_sites *sites, uint64_t hash, bool *found)
 {
-    return array_place(&hash, sites->list, sites->count, sizeof *sites->list, hash_order, found);
+    return ARRAY_PLACE(i, sites->count, ORDER(hash, sites->list[i].hash), found);
 }
 
 const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash)

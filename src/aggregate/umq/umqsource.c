@@ -111,11 +111,6 @@ static const struct tally_block *walk_next(struct walk *walk)
     return NULL;
 }
 
-static const uint64_t *tally_block_cells(const struct tally_block *block)
-{
-    return (const uint64_t *)(block + 1);
-}
-
 /* ---- messages being sent ----------------------------------------------------------------------------------------- */
 
 /* True if a thread in this state sends to `rank` of the communicator in `slot`. */
@@ -152,7 +147,7 @@ static const uint64_t *source_span(struct source *source, uint32_t slot, uint32_
     const struct tally_block *block;
     while ((block = walk_next(&walk)))
         if (block->kind == BLOCK_COMM && block->thread == thread)
-            return tally_block_cells(block) + offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
+            return (const uint64_t *)(block + 1) + offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
     return NULL;
 }
 

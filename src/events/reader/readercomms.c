@@ -239,13 +239,6 @@ static int past_check(struct run_reader *reader, struct comm_record *past, size_
     return 0;
 }
 
-/* Replaces the slots of parents with numbers of communicators: the ones that had these slots at the creation. */
-static void parents_number(struct run_reader *reader, struct comm_record *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
-}
-
 /* Frees the unused room, as a job may have very many files. */
 static void found_trim(struct found *found)
 {
@@ -282,7 +275,9 @@ static int numbers_give(struct run_reader *reader, struct found *found, size_t c
         reader->comms[reader->slot_count + i] = &list[current + i];
         list[current + i].slot = (uint32_t)(reader->slot_count + i);
     }
-    parents_number(reader, list, found->count);
+    /* the communicators that had the slots of the parents at the creation */
+    for (size_t i = 0; i < found->count; i++)
+        list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
     return 0;
 }
 
@@ -299,13 +294,9 @@ int reader_comms_find(struct run_reader *reader)
         if ((i + 1) % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
     }
-    if (result == 0)
-        result = places_note(reader, &found, current, &places);
-    if (result == 0)
-        result = comm_ring_take(reader, &found, &places);
+    result = result ?: places_note(reader, &found, current, &places) ?: comm_ring_take(reader, &found, &places);
     free(places.list);
-    if (result == 0)
-        result = numbers_give(reader, &found, current);
+    result = result ?: numbers_give(reader, &found, current);
     reader->comm_records = found.list;
     return result;
 }

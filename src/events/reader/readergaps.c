@@ -11,14 +11,6 @@ static bool record_is_call(const struct event *event)
     return kind != 0 && kind < RECORD_FIRST;
 }
 
-/* NULL: no memory. */
-static struct run_gap *gap_add(struct run_gaps *gaps)
-{
-    if (!ARRAY_GROWN(gaps->list, gaps->count))
-        return NULL;
-    return &gaps->list[gaps->count++];
-}
-
 /* The state of the walk over a thread. */
 struct walk {
     struct run_gaps *gaps;
@@ -43,10 +35,9 @@ static int gap_begin(struct walk *walk, const struct event_cursor *cursor, uint6
         last->end = first + count;
         return 0;
     }
-    struct run_gap *gap = gap_add(walk->gaps);
-    if (!gap)
+    if (!ARRAY_GROWN(walk->gaps->list, walk->gaps->count))
         return -1;
-    *gap = (struct run_gap){
+    walk->gaps->list[walk->gaps->count++] = (struct run_gap){
         .thread = cursor->thread, .first = first, .end = first + count, .count = count, .begin_ticks = walk->ended};
     walk->open = true;
     return 0;

@@ -9,6 +9,7 @@
 #include "reader/reader.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
 /* Returns a descriptor for reading, and the file's *st, or -1 with errno. EINVAL: it is no regular file. ESTALE: it is not
  * the one that `which` says. Any thread may call this. */
@@ -17,6 +18,12 @@ int regular_open(const char *path, struct run_extent which, struct stat *st);
 bool run_header_read(const char *path, struct run_extent which, struct run_header *header);
 /* Writes the reason for such an errno: "is not a regular file". */
 void regular_problem(int error, char *text, size_t room);
+/* Whether the file has been written within this time. */
+static inline bool file_is_young(const char *path, int seconds)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < seconds;
+}
 /* The whole file that was looked at. */
 static inline struct run_extent regular_file(const struct stat *st)
 {

@@ -31,11 +31,6 @@ static void unlock(bool taken)
         __atomic_store_n(&locked, false, __ATOMIC_RELEASE);
 }
 
-static uint32_t next_of(uint32_t place)
-{
-    return (place + 1) % PLACES;
-}
-
 /* Where the search for an object begins. It goes on until a place is empty. */
 static uint32_t search_begin(uint32_t kind, uint64_t handle)
 {
@@ -45,7 +40,7 @@ static uint32_t search_begin(uint32_t kind, uint64_t handle)
 /* Empties a place. Later objects move up, so that each is still found. */
 static void entry_clear(uint32_t place)
 {
-    for (uint32_t at = next_of(place); table[at].kind != LEFT_NONE; at = next_of(at)) {
+    for (uint32_t at = (place + 1) % PLACES; table[at].kind != LEFT_NONE; at = (at + 1) % PLACES) {
         uint32_t first = search_begin(table[at].kind, table[at].handle);
         if ((at - first) % PLACES < (at - place) % PLACES)
             continue;
@@ -60,7 +55,7 @@ static void entry_clear(uint32_t place)
 static uint32_t latest_find(enum left_kind kind, uint64_t handle)
 {
     uint32_t latest = PLACES;
-    for (uint32_t at = search_begin(kind, handle); table[at].kind != LEFT_NONE; at = next_of(at))
+    for (uint32_t at = search_begin(kind, handle); table[at].kind != LEFT_NONE; at = (at + 1) % PLACES)
         if (table[at].kind == kind && table[at].handle == handle &&
             (latest == PLACES || table[at].last >= table[latest].last))
             latest = at;
@@ -73,7 +68,7 @@ static uint32_t entry_find(enum left_kind kind, uint64_t handle, uint32_t path)
     uint32_t at = search_begin(kind, handle);
     while (table[at].kind != LEFT_NONE &&
            (table[at].kind != kind || table[at].handle != handle || table[at].path != path))
-        at = next_of(at);
+        at = (at + 1) % PLACES;
     return at;
 }
 
@@ -89,7 +84,7 @@ void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t t
         at = entry_find(kind, handle, path);
     }
     if (table[at].kind != LEFT_NONE) {
-        table[at].last = ticks;
+        table[at].last = ticks > table[at].last ? ticks : table[at].last;
         table[at].count++;
     } else if (used < PLACES - 1) {
         table[at] = (struct unfreed){handle, ticks, ticks, kind, path, 1};
@@ -112,11 +107,6 @@ struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle)
     }
     unlock(taken);
     return object;
-}
-
-void unfreed_restore(const struct unfreed *object)
-{
-    unfreed_add((enum left_kind)object->kind, object->handle, object->path, object->last);
 }
 
 void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void *data)

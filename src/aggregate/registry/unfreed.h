@@ -24,10 +24,8 @@ struct unfreed {
 };
 
 void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks);
-/* Removes an object of this handle, and returns it. Where there were too many handles, one of those without an entry. */
+/* Removes an object of this handle, and returns it. If MPI then refuses to free it, add it again with `last`. Where there were too many handles, one of those without an entry. */
 struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle);
-/* Undoes the removal: MPI refused to free the object. */
-void unfreed_restore(const struct unfreed *object);
 /* Calls `found` for each entry of the table. It must not add or remove any. */
 void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void *data);
 

@@ -56,18 +56,15 @@ struct row_memory summary_memory_of(const struct run_reader *run, uint64_t end_t
 void summary_left_of(const struct run_reader *run, uint64_t left[LEFT_KINDS])
 {
     const struct run_left *known = run_reader_left(run);
-    memset(left, 0, LEFT_KINDS * sizeof *left);
-    if (!known)
-        return;
-    memcpy(left, known->count, LEFT_KINDS * sizeof *left);
-    left[LEFT_NONE] = 1;
+    for (unsigned kind = 0; kind < LEFT_KINDS; kind++)
+        left[kind] = known ? known->count[kind] : 0;
+    left[LEFT_NONE] = known != NULL;
 }
 
 enum left_kind left_kind_of(enum call kind)
 {
     const struct call_description *call = &call_table[kind];
     const char *name = call->name;
-    bool persistent = strstr(name, "_init") != NULL;
     if (kind == CALL_NONE)
         return LEFT_NONE;
     switch ((enum call_class)call->class) {
@@ -80,6 +77,6 @@ enum left_kind left_kind_of(enum call kind)
     case CLASS_OTHER:
         return strncmp(name, "MPI_Type_", 9) == 0 ? LEFT_DATATYPE : LEFT_GROUP;
     default:
-        return persistent ? LEFT_PERSISTENT : LEFT_REQUEST;
+        return strstr(name, "_init") ? LEFT_PERSISTENT : LEFT_REQUEST;
     }
 }

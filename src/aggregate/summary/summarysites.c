@@ -225,7 +225,7 @@ static const struct left_place **left_by_path(const struct run_reader *reader)
 {
     const struct run_left *left = run_reader_left(reader);
     const struct left_place **list = calloc(reader->path_count + 1, sizeof *list);
-    for (uint64_t i = 0; list && left && i < left->places && i < LEFT_PLACES_MOST; i++)
+    for (uint64_t i = 0; list && left && i < left->places; i++)
         if (left->place[i].path < reader->path_count)
             list[left->place[i].path] = &left->place[i];
     return list;

@@ -181,8 +181,13 @@ struct left_place {
 struct run_left {
     uint64_t count[LEFT_KINDS];
     uint64_t places;
-    struct left_place place[LEFT_PLACES_MOST];
+    struct left_place place[LEFT_PLACES_MOST]; /* the file has the first `places` */
 };
+
+static inline uint64_t run_left_bytes(const struct run_left *left)
+{
+    return offsetof(struct run_left, place) + left->places * sizeof *left->place;
+}
 
 struct run_header {
     char magic[8]; /* RUN_MAGIC, without the NUL */
@@ -444,7 +449,8 @@ struct thread_state {
     int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
     uint32_t path;   /* number of the call path. 0 = none or not known */
     uint32_t reserved;
-    uint64_t agreed; /* of a collective: what must be the same on all ranks. The bytes, if the function has one size for all
+    uint64_t
+        agreed; /* of a collective: what must be the same on all ranks. The bytes, if the function has one size for all
                       * (AGREED_BYTES: not known). Above them the operation, at its place in an event */
 };
 

@@ -308,7 +308,10 @@ int reader_tables_find(struct run_reader *reader)
         return reader_fail(reader, "is damaged: its causes of gaps are outside the file");
     if (header->openmp && !reader_object(reader, header->openmp, sizeof(struct run_openmp)))
         return reader_fail(reader, "is damaged: its times of OpenMP are outside the file");
-    if (header->left && !reader_object(reader, header->left, sizeof(struct run_left)))
+    const struct run_left *left =
+        header->left ? reader_object(reader, header->left, offsetof(struct run_left, place)) : NULL;
+    if (header->left &&
+        (!left || left->places > LEFT_PLACES_MOST || !reader_object(reader, header->left, run_left_bytes(left))))
         return reader_fail(reader, "is damaged: what the process left is outside the file");
     if (counters_find(reader) != 0)
         return -1;

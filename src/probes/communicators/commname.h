@@ -39,6 +39,7 @@ struct comm_origin {
     const char *text;
     MPI_Comm from;   /* the parent. Only used if `parent` is known */
     uint32_t number; /* of the creation, in the parent */
+    uint32_t path;   /* number of the call path, as in struct request */
 };
 
 /* Makes its name, and the facts about its members for the run file: facts->flags and ->group. facts must have size and

@@ -119,7 +119,7 @@ uint32_t comm_creation_number(struct view *parent)
 }
 
 void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child,
-                  const struct comm_maker *maker)
+                  enum call kind, bool quiet)
 {
     if (child == native.comm_null)
         return;
@@ -130,18 +130,18 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
         book_comm_release(stale);
     }
     /* a call that is not recorded or not timed has no time */
-    bool timed = !maker->quiet && RELAXED_LOAD(&knob_timed);
-    if (!timed && !maker->quiet)
+    bool timed = !quiet && RELAXED_LOAD(&knob_timed);
+    if (!timed && !quiet)
         log_end_now(log);
-    uint64_t now = maker->quiet ? clock_now() : log->own.tally.end;
+    uint64_t now = quiet ? clock_now() : log->own.tally.end;
     uint32_t parent_slot = parent ? parent->comm->slot : 0;
     struct comm *comm = comm_add(child, parent ? parent->comm : NULL, origin, now);
     struct view *view = comm ? cache_put(log, abi_handle_of_comm(child), comm) : NULL;
     if (comm)
-        unfreed_add(LEFT_COMM, abi_handle_of_comm(child), maker->path, now);
-    if (!view || maker->quiet)
+        unfreed_add(LEFT_COMM, abi_handle_of_comm(child), origin->path, now);
+    if (!view || quiet)
         return;
     struct event event = {.begin = now, .kind = RECORD_CREATED, .peer = (int32_t)parent_slot};
     log_record(log, view, &event, 0);
-    raise_comm(log, COMM_CREATION, comm, maker->kind);
+    raise_comm(log, COMM_CREATION, comm, kind);
 }

@@ -30,14 +30,8 @@ void comm_parent_add(void);
 
 /* Counts a creation out of `parent`, and returns the count. 0: the parent is not known. */
 uint32_t comm_creation_number(struct view *parent);
-/* The call that made a communicator. quiet: it is not recorded. path: as in struct request. */
-struct comm_maker {
-    enum call kind;
-    uint32_t path;
-    bool quiet;
-};
 /* Adds the new communicator, and records its creation. If the call that made it is not recorded, only adds it. */
 void comm_created(struct log *log, struct view *parent, const struct comm_origin *origin, MPI_Comm child,
-                  const struct comm_maker *maker);
+                  enum call kind, bool quiet);
 
 #endif

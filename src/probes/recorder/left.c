@@ -1,27 +1,28 @@
 #include "recorder/left.h"
 
+#include "base/number.h"
 #include "registry/unfreed.h"
 #include "requests/request.h"
+
+#include <string.h>
 
 struct leaving {
     struct run_left *left;
     uint64_t begin, end; /* ticks of the run time */
 };
 
-/* How many of the objects of one entry were made before this time. They are taken as made at equal distances. */
-static uint64_t made_before(const struct unfreed *objects, uint64_t ticks)
+static unsigned quarter_of(const struct leaving *leaving, uint64_t ticks)
 {
-    if (ticks <= objects->first)
-        return 0;
-    uint64_t step = objects->count > 1 ? (objects->last - objects->first) / (objects->count - 1) : 0;
-    uint64_t made = step ? (ticks - objects->first - 1) / step + 1 : objects->count;
-    return made < objects->count ? made : objects->count;
+    uint64_t since = less(ticks, leaving->begin), quarter = (leaving->end - leaving->begin) / 4 + 1;
+    return (unsigned)least(since / quarter, 3);
 }
 
-static void left_add(const struct leaving *leaving, const struct unfreed *objects)
+/* The objects of one entry are taken as made evenly between the first and the last. */
+static void left_add(const struct unfreed *objects, void *data)
 {
+    const struct leaving *leaving = data;
     struct run_left *left = leaving->left;
-    uint64_t i = 0, before = 0;
+    uint64_t i = 0;
     left->count[objects->kind] += objects->count;
     while (i < left->places && left->place[i].path != objects->path)
         i++;
@@ -29,17 +30,10 @@ static void left_add(const struct leaving *leaving, const struct unfreed *object
         return;
     if (i == left->places)
         left->place[left->places++].path = objects->path;
-    for (unsigned q = 0; q < 4; q++) {
-        uint64_t border = leaving->begin + (leaving->end - leaving->begin) / 4 * (q + 1);
-        uint64_t made = q < 3 ? made_before(objects, border) : objects->count;
-        left->place[i].quarter[q] += made - before;
-        before = made;
-    }
-}
-
-static void object_found(const struct unfreed *object, void *data)
-{
-    left_add(data, object);
+    unsigned first = quarter_of(leaving, objects->first), last = quarter_of(leaving, objects->last);
+    for (unsigned q = first; q <= last; q++)
+        left->place[i].quarter[q] += objects->count / (last - first + 1);
+    left->place[i].quarter[last] += objects->count % (last - first + 1);
 }
 
 /* Persistent ones are among the objects. */
@@ -51,17 +45,20 @@ static void request_found(struct request *request, void *data)
                              .path = request->crowded ? 0 : request->path,
                              .count = 1};
     if (request->type != REQUEST_MATCHED && !request->persistent)
-        left_add(data, &object);
+        left_add(&object, data);
 }
 
 void left_end(void)
 {
+    static struct run_left left; /* most processes need a few of its places */
     uint64_t offset;
-    struct run_left *left = run_alloc(&book.run, sizeof *left, &offset);
-    if (!left || !offset)
-        return;
-    struct leaving leaving = {left, book.run.header->init_ticks, clock_now()};
-    unfreed_visit(object_found, &leaving);
+    struct leaving leaving = {&left, book.run.header->init_ticks, clock_now()};
+    left = (struct run_left){.places = 0};
+    unfreed_visit(left_add, &leaving);
     request_visit(request_found, &leaving);
+    void *kept = run_alloc(&book.run, run_left_bytes(&left), &offset);
+    if (!kept || !offset)
+        return;
+    memcpy(kept, &left, run_left_bytes(&left));
     __atomic_store_n(&book.run.header->left, offset, __ATOMIC_RELEASE);
 }

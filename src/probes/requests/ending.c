@@ -56,9 +56,9 @@ static void request_received_fill(struct event *event, const struct request *req
 static void comm_made(struct log *log, const struct request *request, const struct request_more *more)
 {
     struct view *parent = request_view(log, request);
-    struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null, .equal = true};
-    comm_created(log, parent, &origin, more->newcomm,
-                 &(struct comm_maker){(enum call)request->posted.duration, request->path, request->quiet});
+    struct comm_origin origin = {
+        .operation = "idup", .number = more->number, .path = request->path, .from = native.comm_null, .equal = true};
+    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.duration, request->quiet);
 }
 
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)

@@ -121,9 +121,9 @@ void leave_comm_create(struct probe *probe, enum call kind, int result, struct c
         origin.number = comm_creation_number(view);
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     probe_leave(probe, FOLD_COMM, 0, view, result, event, 0);
+    origin.path = probe_path(probe);
     if (result == MPI_SUCCESS)
-        comm_created(log, view, &origin, *newcomm,
-                     &(struct comm_maker){kind, probe_path(probe), probe_is_quiet(probe)});
+        comm_created(log, view, &origin, *newcomm, kind, probe_is_quiet(probe));
     if (result == MPI_SUCCESS && *newcomm != native.comm_null && !probe_is_quiet(probe))
         topology_record(log, *newcomm);
     probe_finish(probe);

@@ -17,6 +17,6 @@ void leave_made(struct probe *probe, enum call kind, int result, enum left_kind 
 void leave_freed(struct probe *probe, enum call kind, int result, struct unfreed object)
 {
     if (result != MPI_SUCCESS && object.kind != LEFT_NONE)
-        unfreed_restore(&object);
+        unfreed_add((enum left_kind)object.kind, object.handle, object.path, object.last);
     local_leave(probe, kind, result);
 }

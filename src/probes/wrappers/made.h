@@ -11,13 +11,11 @@
 /* Enters such a function. Arguments and result as of enter_local. */
 HOT bool enter_made(struct probe *probe, enum call kind, const char *name, const void *caller)
 {
-    if (caller && !caller_is_program(caller) && !caller_asks_for(caller, name))
-        return false;
-    if (!enter_call(probe, kind))
-        return false;
-    if (probe_is_quiet(probe)) /* else it has its path */
+    bool asked = !caller || caller_is_program(caller) || caller_asks_for(caller, name);
+    bool entered = asked && enter_call(probe, kind);
+    if (entered && probe_is_quiet(probe)) /* else it has its path */
         path_enter_apart(probe->log, kind, probe->log->called);
-    return true;
+    return entered;
 }
 /* `handle`: of the new object. One that MPI made for itself, inside of another call, is not the program's. */
 void leave_made(struct probe *probe, enum call kind, int result, enum left_kind made, uint64_t handle);

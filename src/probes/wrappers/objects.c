@@ -109,7 +109,7 @@ HOT void object_freed(struct access *access, const struct freeing *freeing, enum
     bool window = shape == FOLD_RMA, freed = result == MPI_SUCCESS && probe->view;
     probe->log->objects.freeing = freeing->outer;
     if (result != MPI_SUCCESS && freeing->object.kind != LEFT_NONE)
-        unfreed_restore(&freeing->object);
+        unfreed_add((enum left_kind)freeing->object.kind, freeing->handle, freeing->object.path, freeing->object.last);
     if (result != MPI_SUCCESS && probe->view)
         objects_set(objects, freeing->handle, access->object);
     if (freed)

@@ -91,7 +91,7 @@ TEST(objects_of_one_handle_and_path_share_an_entry)
     assert_int_equal(table_count(), 2);
     struct unfreed latest = unfreed_remove(LEFT_GROUP, 5), other = {.count = 0};
     assert_true(latest.last == 1000000 && latest.path == 1 && latest.count == 500000);
-    unfreed_restore(&latest);
+    unfreed_add(LEFT_GROUP, 5, latest.path, latest.last);
     for (uint64_t i = 1; i <= 1000000; i++)
         other = unfreed_remove(LEFT_GROUP, 5);
     assert_true(other.path == 2 && other.count == 1 && table_count() == 0);

@@ -22,21 +22,14 @@ int step_comm_order(const struct step *a, const struct step *b)
 static int collstep_order(const void *one, const void *other)
 {
     const struct step *a = one, *b = other;
-    int comms = step_comm_order(a, b);
-    if (comms || a->number != b->number)
-        return comms ? comms : a->number < b->number ? -1 : 1;
-    if (a->made != b->made)
-        return a->made < b->made ? -1 : 1;
-    return (a->file > b->file) - (a->file < b->file);
+    return step_comm_order(a, b) ?: ORDER(a->number, b->number) ?: ORDER(a->made, b->made) ?: ORDER(a->file, b->file);
 }
 
 /* The steps of a process, by communicator. */
 static int begun_order(const void *one, const void *other)
 {
     const struct step *a = one, *b = other;
-    if (a->comm != b->comm)
-        return (uintptr_t)a->comm < (uintptr_t)b->comm ? -1 : 1;
-    return (a->begin > b->begin) - (a->begin < b->begin);
+    return ORDER((uintptr_t)a->comm, (uintptr_t)b->comm) ?: ORDER(a->begin, b->begin);
 }
 
 static bool collstep_add(struct steps *steps, const struct step *step)
@@ -163,6 +156,8 @@ static size_t steps_number(struct step *list, size_t count, uint64_t begun, uint
         first++;
     for (size_t i = first; i < count; i++)
         ended += !list[i].makes && !list[i].inside;
+    if (count > 1 && list[count - 1].begin == list[count - 2].begin)
+        return 0; /* it has ended */
     if (ended > begun || (ended < begun && !from))
         return 0; /* other calls were counted */
     uint64_t number = begun - ended;
@@ -284,13 +279,15 @@ static bool history_take(const struct history *history, struct steps *steps)
     return good;
 }
 
-static bool history_steps_take(const struct run_job *job, const struct ward *ward, size_t place, struct steps *steps)
+/* Of a process that was killed it may not be known whether its call had just ended (`settled`). Then all its calls tell. */
+static bool history_steps_take(const struct run_job *job, const struct ward *ward, size_t place, bool settled,
+                               struct steps *steps)
 {
     struct history history = {.file = run_job_file(job, place),
                               .place = place,
                               .records = job->file_count > FILES_FEW ? RECORDS_FEW : RECORDS_MOST};
     bool good = !is_sound(&history) || history_read(&history, ward);
-    if (good && !history.odd && !(ward && has_gone_on(ward, &history)))
+    if (good && !history.odd && (settled || !history.from) && !(ward && has_gone_on(ward, &history)))
         good = history_take(&history, steps);
     free(history.own.list);
     run_reader_rest(history.file);
@@ -317,10 +314,11 @@ int steps_find(const struct run_job *job, const struct ward *ward, struct steps 
     if (ward ? !anybody_waits(ward) : !all)
         return 0;
     for (size_t i = 0; good && i < job->file_count; i++) {
-        if (ward && !is_settled(ward, i))
+        bool settled = !ward || is_settled(ward, i);
+        if (!settled && (!all || ward->patients[ward->first_of_file[i]].alive))
             continue;
         if (all)
-            good = history_steps_take(job, ward, i, steps);
+            good = history_steps_take(job, ward, i, settled, steps);
         for (size_t k = ward ? ward->first_of_file[i] : 0; !all && good && k < ward->first_of_file[i + 1]; k++)
             good = patient_take(&ward->patients[k], i, true, steps);
     }

@@ -1,5 +1,6 @@
 #include "waiting/mismatch.h"
 
+#include "base/array.h"
 #include "base/units.h"
 #include "calls.h"
 #include "format/label.h"
@@ -21,20 +22,15 @@ struct telling {
 /* The order of calls, and 0 for calls that match. */
 static int match_order(const struct step *a, const struct step *b)
 {
-    if (a->call != b->call)
-        return a->call < b->call ? -1 : 1;
-    if (a->root != b->root)
-        return a->root < b->root ? -1 : 1;
-    if (a->reduction != b->reduction)
-        return a->reduction < b->reduction ? -1 : 1;
-    return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+    return ORDER(a->call, b->call)
+               ?: ORDER(a->root, b->root)
+               ?: ORDER(a->reduction, b->reduction) ?: ORDER(a->bytes, b->bytes);
 }
 
 static int step_group_order(const void *one, const void *other)
 {
     const struct step *a = one, *b = other;
-    int calls = match_order(a, b);
-    return calls ? calls : (a->file > b->file) - (a->file < b->file);
+    return match_order(a, b) ?: ORDER(a->file, b->file);
 }
 
 const char *agreed_text(char text[AGREED_TEXT_BYTES], int32_t root, uint32_t reduction, uint64_t bytes)

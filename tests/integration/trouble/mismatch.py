@@ -123,7 +123,38 @@ def judge_operation(judge, mpi, work):
                 f"{mpi}: another operation without a hang", ended.err)
 
 
+def processes_with(word):
+    """Processes with these bytes in their environment."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if word in file.read():
+                    yield int(name)
+        except OSError:
+            pass  # it has ended
+
+
+def judge_killed(judge, mpi, work):
+    """Nobody saw when the processes died: mpit-run was killed as well."""
+    run, spool = f"{work}/killed", f"{work}/spool-killed"
+    os.mkdir(spool)
+    job = trial.Job([f"{BUILD}/bin/mpit-run", "--output", run, *trial.launcher(mpi, 3), f"{BUILD}/tests/mismatch-{mpi}", "passed"],
+                    trial.environment(MPIT_SPOOL=spool))
+    until = time.time() + 30
+    while time.time() < until and not (looked(run, spool) or {}).get("mismatch"):
+        time.sleep(0.5)
+    while processes := list(processes_with(f"MPIT_SPOOL={spool}".encode())):
+        for process in processes:
+            os.kill(process, signal.SIGKILL)
+        job.process.poll()
+        time.sleep(0.1)
+    crash = trial.run([f"{BUILD}/bin/mpit-dump", "--crash", run], 20, trial.environment(MPIT_SPOOL=spool))
+    passed = next(case for case in WRONG if case[0] == "passed")
+    judge.holds(match(passed[2:], told(crash.out), "passed"), f"{mpi}: all are killed: --crash", crash)
+
+
 def judge_all(judge, _, mpi, work):
+    judge_killed(judge, mpi, work)
     judge_unnoticed(judge, mpi, work)
     judge_operation(judge, mpi, work)
     wrong = [case for case in WRONG if (mpi, case[0]) != ("mpich", "sizes")]  # MPICH compares these sizes

@@ -76,6 +76,17 @@ def looked(run, spool):
         return None
 
 
+def processes_of(spool, name=""):
+    """The processes of the job with this spool, of programs whose name begins so."""
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{process}/environ", "rb") as file, open(f"/proc/{process}/comm", encoding="utf-8") as called:
+                if f"MPIT_SPOOL={spool}\0".encode() in file.read() and called.read().startswith(name):
+                    yield int(process)
+        except OSError:
+            pass  # it has ended
+
+
 def ran(mpi, work, case, ranks):
     """What mpit-run and mpit-dump --crash say, and the job as mpit-top saw it."""
     run, spool = f"{work}/{case}", f"{work}/spool-{case}"
@@ -86,7 +97,10 @@ def ran(mpi, work, case, ranks):
     while job.process.poll() is None and not (seen and seen["mismatch"]):
         time.sleep(0.5)
         seen = looked(run, spool) or seen  # it may have ended meanwhile
-    if seen and seen["mismatch"]:
+    if case == "error_branch":  # an interrupted MPI_Finalize may return
+        for process in processes_of(spool, "mismatch-"):
+            os.kill(process, signal.SIGKILL)
+    elif seen and seen["mismatch"]:
         job.process.send_signal(signal.SIGINT)
     ended = job.ended(HANGS + 30)
     crash = trial.run([f"{BUILD}/bin/mpit-dump", "--crash", run], 20)
@@ -123,17 +137,6 @@ def judge_operation(judge, mpi, work):
                 f"{mpi}: another operation without a hang", ended.err)
 
 
-def processes_with(word):
-    """Processes with these bytes in their environment."""
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if word in file.read():
-                    yield int(name)
-        except OSError:
-            pass  # it has ended
-
-
 def judge_killed(judge, mpi, work):
     """Nobody saw when the processes died: mpit-run was killed as well."""
     run, spool = f"{work}/killed", f"{work}/spool-killed"
@@ -143,7 +146,7 @@ def judge_killed(judge, mpi, work):
     until = time.time() + 30
     while time.time() < until and not (looked(run, spool) or {}).get("mismatch"):
         time.sleep(0.5)
-    while processes := list(processes_with(f"MPIT_SPOOL={spool}".encode())):
+    while processes := list(processes_of(spool)):
         for process in processes:
             os.kill(process, signal.SIGKILL)
         job.process.poll()

@@ -11,6 +11,10 @@ enum { PLACES = 1 << 16, OBJECTS_MOST = PLACES / 4 * 3, SPINS_MOST = 1000 };
 #define HANDLE_OTHERS UINT64_MAX
 
 static struct unfreed table[PLACES];
+
+/* Blocks of the table that were used. The others are not read, as that would map them. */
+enum { BLOCK = 128 };
+static bool touched[PLACES / BLOCK];
 static uint32_t used;
 static bool locked;
 
@@ -88,6 +92,7 @@ void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t t
         table[at].count++;
     } else if (used < PLACES - 1) {
         table[at] = (struct unfreed){handle, ticks, ticks, kind, path, 1};
+        touched[at / BLOCK] = true;
         used++;
     }
     unlock(taken);
@@ -113,7 +118,7 @@ void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void
 {
     bool taken = lock();
     for (uint32_t i = 0; i < PLACES; i++)
-        if (table[i].kind != LEFT_NONE)
+        if (touched[i / BLOCK] && table[i].kind != LEFT_NONE)
             found(&table[i], data);
     unlock(taken);
 }

@@ -327,7 +327,7 @@ bool find_objects_left(struct facts *facts, struct finding *finding)
             most = places[i];
     }
     free(places);
-    if (!most.not_freed_growing)
+    if (!most.not_freed_growing || !left_is_known(facts->summary))
         return false;
     enum left_kind kind = left_kind_of((enum call)most.kind);
     finding->site = summary_site_of(&facts->summary->sites, most.hash);

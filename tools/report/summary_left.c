@@ -12,8 +12,7 @@
 
 enum { LEFT_PLACES_SHOWN = 3 };
 
-/* All calls of all ranks were recorded, and all ranks came to their end. */
-static bool all_is_known(const struct summary *summary)
+bool left_is_known(const struct summary *summary)
 {
     bool lost = false;
     for (size_t i = 0; i < LOSS_COUNT; i++)
@@ -50,7 +49,7 @@ struct unreceived unreceived_find(const struct summary *summary)
             left.comm = comm;
         }
     }
-    if (all_is_known(summary) && calls_are_simple(summary) && left.sent > received)
+    if (left_is_known(summary) && calls_are_simple(summary) && left.sent > received)
         left.count = left.sent - received;
     return left;
 }
@@ -139,7 +138,7 @@ void summary_left_print(const struct summary *summary, FILE *out)
 {
     char *text = NULL;
     size_t bytes = 0;
-    FILE *lines = !all_is_known(summary) ? NULL : open_memstream(&text, &bytes);
+    FILE *lines = !left_is_known(summary) ? NULL : open_memstream(&text, &bytes);
     if (!lines)
         return;
     unreceived_print(summary, lines);

@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+/* All calls of all ranks were recorded, and all ranks came to their end. */
+bool left_is_known(const struct summary *summary);
+
 /* Messages that were sent and not received. count = 0: none, or it is not known. `comm` has most of them. */
 struct unreceived {
     uint64_t count, sent;

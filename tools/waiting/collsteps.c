@@ -279,7 +279,8 @@ static bool history_take(const struct history *history, struct steps *steps)
     return good;
 }
 
-/* Of a process that was killed it may not be known whether its call had just ended (`settled`). Then all its calls tell. */
+/* `settled`: its counters fit to its state. Else it was killed at an unknown time, and all its calls tell whether the last
+ * one had ended. */
 static bool history_steps_take(const struct run_job *job, const struct ward *ward, size_t place, bool settled,
                                struct steps *steps)
 {

@@ -1,7 +1,7 @@
 /*
- * Collectives that do not match. As their k-th collective on a communicator, its members came to different functions, or with
- * different roots, operations or sizes: most members are taken to be right. Or two groups of ranks are in different calls, and each waits for the
- * other.
+ * Collectives that do not match. As their k-th collective on a communicator, its members came to different functions,
+ * or with different roots, operations or sizes: most members are taken to be right. Or two groups of ranks are in
+ * different calls, and each waits for the other.
  */
 #ifndef MPIT_TOOLS_MISMATCH_H
 #define MPIT_TOOLS_MISMATCH_H

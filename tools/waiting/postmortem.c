@@ -1,5 +1,6 @@
 #include "waiting/postmortem.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "calls.h"
@@ -71,9 +72,7 @@ static uint64_t state_hash(const struct patient *patient)
 static int neighbour_order(const void *one, const void *other)
 {
     const struct neighbour *a = one, *b = other;
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return (a->patient > b->patient) - (a->patient < b->patient);
+    return ORDER(a->hash, b->hash) ?: ORDER(a->patient, b->patient);
 }
 
 /* The caller frees it, and the place of each thread in it. NULL: no memory. */

@@ -90,9 +90,7 @@ struct member *members_find(const struct member_list *members, size_t file)
 static int rank_order(const void *one, const void *other)
 {
     const struct member *a = one, *b = other;
-    if (a->record->rank != b->record->rank)
-        return a->record->rank < b->record->rank ? -1 : 1;
-    return (a->file > b->file) - (a->file < b->file);
+    return ORDER(a->record->rank, b->record->rank) ?: ORDER(a->file, b->file);
 }
 
 static bool ranks_sort(struct member_list *members)

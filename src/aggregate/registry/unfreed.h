@@ -1,6 +1,6 @@
 /*
- * What the program has made and not freed: communicators, windows, files, datatypes, groups and persistent requests, each
- * with the path of the call that made it. Other requests have a table of their own (src/probes/requests/request.h).
+ * What the program has made and not freed: communicators, windows, files, datatypes, groups and persistent requests,
+ * each with the path of the call that made it. Other requests have a table of their own (src/probes/requests/request.h).
  *
  * A call that frees an object removes it before it calls MPI, because another thread may get the same handle at once.
  * Libraries count references to groups, so several objects may have one handle. Those of one path share an entry. An
@@ -12,7 +12,6 @@
 #ifndef MPIT_AGGREGATE_UNFREED_H
 #define MPIT_AGGREGATE_UNFREED_H
 
-#include "base/linkage.h"
 #include "format/runfile.h"
 
 struct unfreed {
@@ -24,7 +23,8 @@ struct unfreed {
 };
 
 void unfreed_add(enum left_kind kind, uint64_t handle, uint32_t path, uint64_t ticks);
-/* Removes an object of this handle, and returns it. If MPI then refuses to free it, add it again with `last`. Where there were too many handles, one of those without an entry. */
+/* Removes an object of this handle, and returns it. Where there were too many handles: one of those without an entry.
+ * If MPI then refuses to free it, add it again with `last`. */
 struct unfreed unfreed_remove(enum left_kind kind, uint64_t handle);
 /* Calls `found` for each entry of the table. It must not add or remove any. */
 void unfreed_visit(void (*found)(const struct unfreed *object, void *data), void *data);

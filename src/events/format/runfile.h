@@ -160,7 +160,8 @@ struct run_openmp {
         [OPENMP_REGIONS]; /* the first one: of all that have no place here. What is serial there comes before the first region, too */
 };
 
-/* What a process had made and not freed when its last MPI_Finalize or MPI_Session_finalize began. Requests: what was not complete then. */
+/* What a process had made and not freed when its last MPI_Finalize or MPI_Session_finalize began. Requests: what was
+ * not complete then. */
 enum left_kind {
     LEFT_NONE,
     LEFT_COMM,

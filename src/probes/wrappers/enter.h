@@ -65,12 +65,17 @@ HOT uint64_t accepted_bytes(int result, int64_t count, MPI_Datatype type)
 
 /* ---- local functions --------------------------------------------------------------------------------------------- */
 
-/* Enters a local function, which is recorded only while mpit_record_local_calls is on. `caller`: its return address.
- * NULL: the way from Fortran (route_NAME in the generated file) has checked it. */
+/* True if the program calls a local function, and not the library for itself. `caller`: its return address. NULL: the
+ * way from Fortran (route_NAME in the generated file) has checked it. */
+HOT bool local_is_asked(const void *caller, const char *name)
+{
+    return !caller || caller_is_program(caller) || caller_asks_for(caller, name);
+}
+
+/* Enters a local function, which is recorded only while mpit_record_local_calls is on. */
 HOT bool enter_local(struct probe *probe, enum call kind, const char *name, const void *caller)
 {
-    return knob_load(KNOB_RECORD_LOCAL_CALLS) &&
-           (!caller || caller_is_program(caller) || caller_asks_for(caller, name)) && enter_call(probe, kind);
+    return knob_load(KNOB_RECORD_LOCAL_CALLS) && local_is_asked(caller, name) && enter_call(probe, kind);
 }
 
 #endif

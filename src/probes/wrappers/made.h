@@ -8,11 +8,10 @@
 #include "registry/unfreed.h"
 #include "wrappers/enter.h"
 
-/* Enters such a function. Arguments and result as of enter_local. */
+/* Enters such a function, whose call path is found also where it is not recorded. */
 HOT bool enter_made(struct probe *probe, enum call kind, const char *name, const void *caller)
 {
-    bool asked = !caller || caller_is_program(caller) || caller_asks_for(caller, name);
-    bool entered = asked && enter_call(probe, kind);
+    bool entered = local_is_asked(caller, name) && enter_call(probe, kind);
     if (entered && probe_is_quiet(probe)) /* else it has its path */
         path_enter_apart(probe->log, kind, probe->log->called);
     return entered;

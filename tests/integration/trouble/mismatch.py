@@ -146,7 +146,7 @@ def judge_killed(judge, mpi, work):
     until = time.time() + 30
     while time.time() < until and not (looked(run, spool) or {}).get("mismatch"):
         time.sleep(0.5)
-    while processes := list(processes_of(spool)):
+    while time.time() < until + 10 and (processes := list(processes_of(spool))):
         for process in processes:
             os.kill(process, signal.SIGKILL)
         job.process.poll()
